@@ -17,6 +17,7 @@ from returns.result import Failure, Success
 
 from flowalg.data.errors import describe_function
 from flowalg.data.shapes import SumOf, TupleOf, required
+from flowalg.lifting.matches import lift_match
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.python.captured_values import default_values, resolve_global
@@ -166,6 +167,8 @@ def lift_block(statements: Sequence[ast.stmt], scope: Scope) -> Expr:
             return _lift_unpacking(targets, lift_expression(value, scope), first, rest, scope)
         case ast.If():
             return _lift_branch(first, rest, scope)
+        case ast.Match():
+            return lift_match(first, rest, scope, lift_block)
         case _:
             return scope.opaque(first, f"a `{describe_statement(first)}` statement")
 
@@ -218,5 +221,7 @@ def _returns(statements: Sequence[ast.stmt]) -> bool:
             return True
         case [*_, ast.If(body=body, orelse=orelse)]:
             return _returns(body) and _returns(orelse)
+        case [*_, ast.Match(cases=cases)]:
+            return all(_returns(case.body) for case in cases)
         case _:
             return False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from abc import ABCMeta
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from types import FunctionType, MappingProxyType, NoneType
@@ -40,7 +39,7 @@ from flowalg.lifting.operations import dictionaries, formats, mappings, patterns
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number, to_int
-from flowalg.lifting.operations.instances import is_instance, narrowed, of_each_member
+from flowalg.lifting.operations.instances import has_plain_instances, is_instance, narrowed, of_each_member
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
 from flowalg.lifting.operations.numpy_functions import numpy_function
@@ -518,10 +517,6 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     return _as_call(opaque, target, args, named) or opaque
 
 
-_PLAIN_CHECKS: Final = (type.__instancecheck__, ABCMeta.__instancecheck__)
-"""What tests instances of classes of which a value is one if its class is a subclass."""
-
-
 def _lift_isinstance(of: Expr, classes: ast.expr, scope: Scope, location: str) -> Expr | None:
     """Lifts ``isinstance`` with a class, or a tuple or union of classes; ``None`` if its columns do not decide."""
     match classes:
@@ -533,9 +528,7 @@ def _lift_isinstance(of: Expr, classes: ast.expr, scope: Scope, location: str) -
             resolved = scope.resolve(classes)
             named = list(resolved) if isinstance(resolved, tuple) else [resolved]
     found = tuple(NoneType if cls is None else cls for cls in named)
-    plain = tuple(
-        cls for cls in found if isinstance(cls, type) and type(cls).__instancecheck__ in _PLAIN_CHECKS
-    )
+    plain = tuple(filter(has_plain_instances, found))
     return is_instance(of, plain, location, scope.absent) if len(plain) == len(found) else None
 
 

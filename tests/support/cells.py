@@ -10,7 +10,7 @@ from flowalg_columns.layout import Branch, Layout, layout_of
 from flowalg_columns.records import build_records
 from flowalg_sinks.tables import Cell, Row
 
-from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Scalar, Shape, TupleOf
+from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Scalar, Shape, SumOf, TupleOf
 
 
 def from_cells(cells: Row, shape: Shape) -> object:
@@ -29,6 +29,8 @@ def _element(cells: Iterator[Cell], layout: Layout) -> object:
                 return build_records(cls, [[part] for part in parts])[0]
             case TupleOf():
                 return tuple(parts)
+            case SumOf():
+                return next(part for part in parts if part is not None)
         assert_never(layout.shape)
     return _value(next(cells), layout.shape)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable, Sequence
 from functools import reduce
 from types import NoneType
+from typing import Final, TypeGuard
 
 from flowalg.data.shapes import BOOLEAN, OptionalOf, RecordOf, SumOf, required
 from flowalg.lifting.operations.comparisons import is_none, unwrap_optional
@@ -23,6 +25,13 @@ from flowalg.lifting.tree.expressions import (
     negation,
 )
 from flowalg.lifting.tree.failures import can_fail
+
+_PLAIN_CHECKS: Final = (type.__instancecheck__, ABCMeta.__instancecheck__)
+
+
+def has_plain_instances(cls: object) -> TypeGuard[type]:
+    """Returns whether an argument is a class of which a value is an instance if its class is a subclass."""
+    return isinstance(cls, type) and type(cls).__instancecheck__ in _PLAIN_CHECKS
 
 
 def is_instance(
