@@ -3,7 +3,7 @@
 Records and pairs are objects; tuples, lists and sets are arrays (sets are sorted); mappings are arrays of objects with
 ``key`` and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN
 and the infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``. A record that is a value of
-a sum has its tag, in the field ``$type``.
+a sum has its tag (``flowalg.data.tagged``).
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def json_value(value: object, shape: shapes.Shape) -> Json:
         case shapes.RecordOf(cls=cls, fields=fields) if isinstance(value, cls):
             return {field.name: json_value(getattr(value, field.name, None), field.shape) for field in fields}
         case shapes.SumOf(members=members) if (position := shape.position(value)) is not None:
-            document = json_value(value, members[position].shape)
-            tag = {shapes.TAG: members[position].name}
-            return {**tag, **document} if isinstance(document, dict) else document
+            member = members[position].shape
+            document, tag = json_value(value, member), shapes.tag_of(member)
+            return {tag.field: tag.name, **document} if isinstance(document, dict) else document
         case _:
             return _document(value)
 

@@ -23,18 +23,23 @@ from typing import (
     TypeVar,
     Union,
     assert_never,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
+    overload,
 )
 
 import attrs
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError, RecordTypeError, format_value
+from flowalg.data.errors import ArgumentError, RecordTypeError, format_value, require_text
 from flowalg.data.kv import KV
 
 A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
 
 
 @frozen
@@ -198,8 +203,8 @@ class SumOf:
         """Returns the member that a JSON document is of, by its tag or its kind; ``None`` if there is none."""
         match document:
             case dict():
-                tag = document.get(TAG)
-                return next((member for member in self.members if member.name == tag), None)
+                tags = ((member, tag_of(member.shape)) for member in self.members)
+                return next((member for member, tag in tags if document.get(tag.field) == tag.name), None)
             case list():
                 kinds = _ARRAY
             case str():
@@ -207,6 +212,17 @@ class SumOf:
             case _:
                 kinds = _NUMBER
         return next((member for member in self.members if _kinds(member.shape) & kinds), None)
+
+    @property
+    def tag_fields(self) -> tuple[str, ...]:
+        """The fields of JSON objects that have the tags of records, each once."""
+        records = (member.shape for member in reversed(self.members) if isinstance(member.shape, RecordOf))
+        return tuple(dict.fromkeys(tag_of(shape).field for shape in records))
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether all values are objects in JSON."""
+        return all(isinstance(member.shape, RecordOf) for member in self.members)
 
     def instances_of(self, cls: type) -> tuple[int, ...]:
         """Returns the positions of the members whose values are all instances of a class; others have none."""
@@ -221,8 +237,6 @@ Composite: TypeAlias = RecordOf | TupleOf | SumOf
 Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | SetOf | MapOf | TupleOf | RecordOf | SumOf
 """The shape of an element value."""
 
-TAG: Final = "$type"
-"""The field of a JSON object that has the tag of a sum's member. No field of a record has this name."""
 
 _POSSIBLE: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
@@ -270,9 +284,22 @@ def sum_of(members: Iterable[Shape]) -> Shape:
                 f"{one} | {other} is not an element type: its members cannot be told apart, since both are {both}; "
                 "use record classes with different names, or @tagged(name) on one of them"
             )
-    named = (Field(tag_of(shape), shape) for shape in distinct)
+    if others:
+        _require_tags(distinct)
+    named = (Field(tag_of(shape).name, shape) for shape in distinct)
     whole = SumOf(tuple(sorted(named, key=_rank, reverse=True))) if others else first
     return optional(whole) if nullable else whole
+
+
+def _require_tags(members: Iterable[Shape]) -> None:
+    """Raises ``RecordTypeError`` for a record with a field that has the name of its tag's."""
+    for shape in members:
+        field = tag_of(shape).field
+        if isinstance(shape, RecordOf) and shape.field(field) is not None:
+            raise RecordTypeError(
+                f"{shape} has a field {field}, which has its tag in JSON; choose another one with "
+                f"@tagged({tag_of(shape).name!r}, field=...)"
+            )
 
 
 def _rank(member: Field) -> tuple[str, str]:
@@ -294,44 +321,75 @@ def _shapes_in(whole: SumOf) -> list[Shape]:
     return [member.shape for member in whole.members]
 
 
-def tag_of(shape: Shape) -> str:
+@frozen
+class Tag:
+    """What shows that a JSON object is a value of a class: a field, and its text."""
+
+    name: str
+    field: str = "$type"
+
+
+def tag_of(shape: Shape) -> Tag:
     """Returns the tag of a shape as a member of a sum."""
     return tag_of_class(class_of(shape))
 
 
-def tag_of_class(cls: type) -> str:
-    """Returns the tag of a class: its name, or that of ``tagged``."""
+def tag_of_class(cls: type) -> Tag:
+    """Returns the tag of a class: that of ``tagged``, or its name in the field ``$type``."""
     tag: object = vars(cls).get(_TAG_ATTRIBUTE)
-    return tag if isinstance(tag, str) else cls.__name__
+    return tag if isinstance(tag, Tag) else Tag(cls.__name__)
 
 
-def tagged(name: str) -> Callable[[type[A]], type[A]]:
-    """Decorates a class with its tag in sums, for JSON and for columns; without it, that is the name of the class.
+def tagged(name: str, *, field: str = "$type") -> Callable[[type[A]], type[A]]:
+    """Decorates a record class with its tag in sums: in JSON, its objects have ``name`` in ``field``.
 
-    Raises ``ArgumentError`` for a name that is not a letter followed by letters, digits, ``_``, ``-`` and ``.``.
+    The name is also that of the column of its values. Without a tag, it is the name of the class. Raises
+    ``ArgumentError`` for a name that is not a letter followed by letters, digits, ``_``, ``-`` and ``.``, and for a
+    field that is not text.
 
     Example:
 
-    >>> @tagged("count")
+    >>> @tagged("count", field="kind")
     ... @frozen
     ... class Counted:
     ...     query: str
     >>> tag_of_class(Counted)
-    'count'
+    Tag(name='count', field='kind')
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.-]*", name, re.ASCII):
-        raise ArgumentError("tagged", name, "a letter followed by letters, digits, _, - and .")
+        raise ArgumentError("tagged.name", name, "a letter followed by letters, digits, _, - and .")
+    require_text("tagged.field", field)
 
     def decorate(cls: type[A]) -> type[A]:
         if not isinstance(cls, type):
             raise ArgumentError("the argument of @tagged(...)", cls, "a class")
-        setattr(cls, _TAG_ATTRIBUTE, name)
+        setattr(cls, _TAG_ATTRIBUTE, Tag(name, field))
         return cls
 
     return decorate
 
 
 _TAG_ATTRIBUTE: Final = "__flowalg_tag__"
+
+
+@overload
+def one_of(first: type[A], second: type[B], /) -> type[A | B]: ...
+@overload
+def one_of(first: type[A], second: type[B], third: type[C], /) -> type[A | B | C]: ...
+@overload
+def one_of(first: type[A], second: type[B], third: type[C], fourth: type[D], /) -> type[A | B | C | D]: ...
+@overload
+def one_of(*classes: type[A]) -> type[A]: ...
+def one_of(*classes: type[object]) -> type[object]:
+    """Returns the type ``A | B`` of several classes, as type checkers accept it where a class is expected.
+
+    Example:
+
+    >>> str(shape_of(one_of(int, str)))
+    'int | str'
+    """
+    _ = shape_of(whole := Union[classes])  # noqa: UP007  # raises for other than element types
+    return cast("type[object]", whole)
 
 
 def class_of(shape: Shape) -> type:
@@ -356,7 +414,7 @@ def _kinds(shape: Shape) -> frozenset[str]:
     """Returns what values of a shape are in JSON and in comparisons; values of two shapes that share none differ."""
     match shape:
         case RecordOf():
-            return frozenset({f"objects with the tag {tag_of(shape).lower()}"})
+            return frozenset({f"objects with the tag {tag_of(shape).name.lower()}"})
         case ListOf() | SetOf() | TupleOf():
             return _ARRAY
         case EnumOf(cls=cls):

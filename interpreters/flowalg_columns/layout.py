@@ -25,6 +25,8 @@ from flowalg.data.shapes import (
 )
 
 A = TypeVar("A")
+VALUE: Final = "value"
+"""The column of elements that are not records."""
 PATH_SEPARATOR: Final = "/"
 """The separator of names in a path. No field's name contains it, and no engine interprets it in names."""
 
@@ -69,7 +71,7 @@ def parts_of(shape: Composite) -> tuple[tuple[str, Shape], ...]:
 
 def fields_in(shape: Shape) -> tuple[tuple[str, Shape], ...]:
     """Returns the columns of an element in a user's frame: the fields of a record, otherwise ``value``."""
-    return parts_of(shape) if isinstance(shape, RecordOf) else (("value", shape),)
+    return parts_of(shape) if isinstance(shape, RecordOf) else ((VALUE, shape),)
 
 
 def layout_of(shape: Shape, name: str = "") -> Layout:
@@ -79,7 +81,7 @@ def layout_of(shape: Shape, name: str = "") -> Layout:
         return Branch(
             shape, tuple(layout_of(part, f"{prefix}{part_name}") for part_name, part in parts_of(shape))
         )
-    return Leaf(shape, name or "value")
+    return Leaf(shape, name or VALUE)
 
 
 def leaves(tree: Tree[A]) -> tuple[Leaf[A], ...]:

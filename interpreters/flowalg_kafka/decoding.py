@@ -15,7 +15,7 @@ from attrs import evolve
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
-from flowalg_columns.text.json_objects import read_objects, schema_of_fields
+from flowalg_columns.text.json_objects import itself, read_objects, schema_of_fields
 from flowalg_columns.values import write_nested
 
 from flowalg.data.errors import (
@@ -119,7 +119,11 @@ class _Decoder:
         """Returns the records of messages that are records."""
         match self.topic.format:
             case "json":
-                table, good = self._settled(read_objects(self.values, self.in_values, self._with_texts()))
+                table, good = self._settled(
+                    read_objects(
+                        self.values, self.in_values, self._with_texts(), whole=itself(self.source.shape)
+                    )
+                )
             case AvroFormat() as avro:
                 table, good = self._avro(avro)
             case function:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from flowalg.data.shapes import OptionalOf, required
+from flowalg.data.shapes import OptionalOf, SumOf, required
 from flowalg_columns.text.csv_files import BadFileError, CSVFile
 from flowalg_columns.text.dividing import Numbers
 from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
@@ -41,8 +41,10 @@ class FileRows:
     bad: tuple[BadLine, ...] = ()
 
 
-def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -> FileRows:
-    """Reads the records of a file.
+def read_file(
+    data: bytes, kind: TextKind, fields: Fields, extra: Fields = (), *, whole: SumOf | None = None
+) -> FileRows:
+    """Reads the records of a file; each line of JSON is a value of the sum ``whole`` if it is given.
 
     ``extra`` are columns that are read besides the fields. One of type ``INFERRED`` has the first type that all of its
     texts have. One that the header of a CSV file lacks, or that none of the records of a file of JSON lines has, is not
@@ -54,7 +56,7 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
     data = data.removeprefix(_MARK)
     field_names = {name for name, _ in fields}
     extra = [(name, shape) for name, shape in extra if name not in field_names]
-    fields = [*fields, *extra]
+    fields = (*fields, *extra)
     if not data.strip():
         return FileRows(schema_of_fields(fields).empty_table())
     if kind == "csv":
@@ -62,7 +64,7 @@ def read_file(data: bytes, kind: TextKind, fields: Fields, extra: Fields = ()) -
         parsed, text_of = file.read(), file.text_of
     else:
         lines = lines_of(data)
-        parsed = read_objects(lines, fields)
+        parsed = read_objects(lines, fields, whole=whole)
 
         def text_of(number: int) -> str:
             line: bytes = lines[number].as_py()

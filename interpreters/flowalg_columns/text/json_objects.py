@@ -11,6 +11,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import IO, Final, TypeAlias, cast
 
 import numpy as np
@@ -27,7 +28,6 @@ from flowalg.data.shapes import (
     DECIMAL_SCALE,
     DURATION,
     FLOAT,
-    TAG,
     TEXT,
     TIMESTAMP,
     EnumOf,
@@ -42,9 +42,10 @@ from flowalg.data.shapes import (
     TupleOf,
     inner_shapes,
     required,
+    tag_of,
 )
 from flowalg_columns.arrow_types import arrow_type
-from flowalg_columns.layout import parts_of
+from flowalg_columns.layout import VALUE, parts_of
 from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
 from flowalg_columns.text.scalars import (
     ANY,
@@ -88,28 +89,50 @@ def schema_of_fields(fields: Fields) -> pa.Schema:
     return pa.schema([(name, type_of_field(shape)) for name, shape in fields])
 
 
-def read_objects(texts: pa.LargeBinaryArray, fields: Fields, numbers: Numbers | None = None) -> ReadTexts:
-    """Reads JSON objects as rows with the fields of records; ``numbers`` are those of the texts that are read."""
+def read_objects(
+    texts: pa.LargeBinaryArray, fields: Fields, numbers: Numbers | None = None, *, whole: SumOf | None = None
+) -> ReadTexts:
+    """Reads JSON objects as rows with the fields of records; ``numbers`` are those of the texts that are read.
+
+    Each object is a value of the sum ``whole`` if it is given: that of the field ``value``.
+    """
     schema = schema_of_fields(fields)
-    parsed = pa.schema(
-        [*((name, _parsed_type(shape)) for name, shape in fields), (_NUMBER_FIELD, pa.int64())]
-    )
+    parsed = _parsed_schema(fields, whole)
 
     unlike = [_UNLIKE[scalar] for scalar in _UNLIKE if any(_contains(shape, scalar) for _, shape in fields)]
     doubtful = "|".join(unlike)
 
     def at_once(chunk: Numbers) -> pa.Table | None:
         lines = _numbered(texts if len(chunk) == len(texts) else texts.take(chunk))
-        table = None if lines is None or (doubtful and _has(lines, doubtful)) else _parse(lines, parsed)
-        return None if table is None else _finish(table, fields, schema)
+        if lines is None or parsed is None or (doubtful and _has(lines, doubtful)):
+            return None
+        table = _parse(lines, parsed)
+        return None if table is None else _finish(table, fields, schema, whole)
 
     def one(number: int) -> Row:
-        return read_object(cast("bytes | None", texts[number].as_py()), fields)
+        return read_object(cast("bytes | None", texts[number].as_py()), fields, whole)
 
     return read_divided(np.arange(len(texts)) if numbers is None else numbers, at_once, one, schema)
 
 
+def itself(shape: Shape) -> SumOf | None:
+    """Returns the shape of a source's elements if an object is an element itself, rather than its field ``value``."""
+    return shape if isinstance(shape, SumOf) and shape.has_objects else None
+
+
 # At once
+
+
+def _parsed_schema(fields: Fields, whole: SumOf | None) -> pa.Schema | None:
+    """Returns the schema as which Arrow parses objects; ``None`` if a field would have two types."""
+    others = [(name, _parsed_type(shape)) for name, shape in fields if whole is None or name != VALUE]
+    members = pa.struct([]) if whole is None else _parsed_sum(whole)
+    if not isinstance(members, pa.StructType):
+        return None
+    types = {field.name: field.type for field in members}
+    if any(types.setdefault(name, kind) != kind for name, kind in others):
+        return None
+    return pa.schema([*types.items(), (_NUMBER_FIELD, pa.int64())])
 
 
 def _parsed_type(shape: Shape) -> pa.DataType:
@@ -134,14 +157,12 @@ def _parsed_type(shape: Shape) -> pa.DataType:
 
 
 def _parsed_sum(shape: SumOf) -> pa.DataType:
-    """Returns a struct with the tag and the fields of all members; one that parses no object if they do not fit."""
-    types: dict[str, set[pa.DataType]] = {TAG: {pa.string()}}
+    """Returns a struct with the tags and the fields of all members; a type of no object if their types differ."""
+    types: dict[str, set[pa.DataType]] = {field: {pa.string()} for field in shape.tag_fields}
     for member in shape.members:
-        if not isinstance(member.shape, RecordOf):
-            return pa.null()
-        for name, part in parts_of(member.shape):
+        for name, part in parts_of(member.shape) if isinstance(member.shape, RecordOf) else ():
             types.setdefault(name, set()).add(_parsed_type(part))
-    if any(len(kinds) > 1 for kinds in types.values()):
+    if not shape.has_objects or any(len(kinds) > 1 for kinds in types.values()):
         return pa.null()
     return pa.struct([pa.field(name, kind) for name, (kind,) in types.items()])
 
@@ -208,10 +229,14 @@ def _parse(lines: pa.LargeBinaryArray, schema: pa.Schema) -> pa.Table | None:
     return table
 
 
-def _finish(table: pa.Table, fields: Fields, schema: pa.Schema) -> pa.Table | None:
+def _finish(table: pa.Table, fields: Fields, schema: pa.Schema, whole: SumOf | None) -> pa.Table | None:
     arrays = []
     for name, shape in fields:
-        array = _finish_array(table.column(name).combine_chunks(), shape)
+        if whole is not None and name == VALUE:
+            columns = [column.combine_chunks() for column in table.columns]
+            array = _finish_sum(pa.StructArray.from_arrays(columns, names=table.column_names), whole)
+        else:
+            array = _finish_array(table.column(name).combine_chunks(), shape)
         if array is None:
             return None
         arrays.append(array)
@@ -251,22 +276,21 @@ def _finish_array(array: AnyArray, shape: Shape) -> AnyArray | None:
 
 def _finish_sum(structs: pa.StructArray, shape: SumOf) -> AnyArray | None:
     """Returns the values of a sum; ``None`` if a tag is that of no member, or a value of the fields perhaps invalid."""
-    tags, names_of_members = structs.field(TAG), [member.name for member in shape.members]
-    is_member = pc.is_in(tags, pa.array(names_of_members))
-    if not pc.all(is_member.filter(structs.is_valid())).as_py():
-        return None
-    members = []
-    for number, member in enumerate(shape.members):
+    members: list[pa.StructArray] = []
+    for member in shape.members:
         assert isinstance(member.shape, RecordOf), "other members are not parsed as objects"
         finished = [_finish_array(structs.field(name), part) for name, part in parts_of(member.shape)]
         parts = [part for part in finished if part is not None]
         if len(parts) < len(finished):
             return None
-        names = [name for name, _ in parts_of(member.shape)]
-        is_other = pc.not_equal(pc.index_in(tags, pa.array(names_of_members)), pa.scalar(number))
-        others = pc.fill_null(is_other, pa.scalar(True))
-        members.append(pa.StructArray.from_arrays(parts, names=names, mask=others))
-    return pa.StructArray.from_arrays(members, names=names_of_members, mask=structs.is_null())
+        tag, names = tag_of(member.shape), [name for name, _ in parts_of(member.shape)]
+        has_tag = pc.is_in(structs.field(tag.field), pa.array([tag.name]))
+        members.append(pa.StructArray.from_arrays(parts, names=names, mask=pc.invert(has_tag)))
+    is_member = reduce(pc.or_, (member.is_valid() for member in members))
+    if not pc.all(pc.or_(is_member, structs.is_null())).as_py():
+        return None
+    tags = [member.name for member in shape.members]
+    return pa.StructArray.from_arrays(members, names=tags, mask=structs.is_null())
 
 
 def _list_array(lists: pa.ListArray[pa.Scalar[pa.DataType]], items: AnyArray) -> AnyArray:
@@ -276,8 +300,11 @@ def _list_array(lists: pa.ListArray[pa.Scalar[pa.DataType]], items: AnyArray) ->
 # Exactly
 
 
-def read_object(data: bytes | None, fields: Fields) -> Row:
-    """Returns the fields of a JSON object, as Arrow stores their values; raises ``BadTextError``."""
+def read_object(data: bytes | None, fields: Fields, whole: SumOf | None = None) -> Row:
+    """Returns the fields of a JSON object, as Arrow stores their values; raises ``BadTextError``.
+
+    With ``whole``, the object is the value of the field ``value`` itself.
+    """
     if data is None:
         raise BadTextError("is missing")
     try:
@@ -295,7 +322,9 @@ def read_object(data: bytes | None, fields: Fields) -> Row:
         if end < len(text):
             raise reader.malformed("Extra data", end)
         raise BadTextError(f"must be a JSON object; got {_shorten(text[begin:].rstrip())}")
-    row, end = reader.record(begin, fields, "")
+    row, end = reader.record(begin, [field for field in fields if whole is None or field[0] != VALUE], "")
+    if whole is not None:
+        row[VALUE], end = reader.sum(begin, whole, "")
     end = reader.space(end)
     if end < len(text):
         raise reader.malformed("Extra data", end)
@@ -419,32 +448,39 @@ class _Reader:
 
     def sum(self, at: int, shape: SumOf, path: str) -> tuple[dict[str, object], int]:
         """Returns the members of a sum, one of which is not null, and the end of the value."""
-        document = self.begin(at)
+        document = self.begin(at, shape)
         member = shape.member_of_json(document)
         if member is None:
-            tags = ", ".join(member.name for member in reversed(shape.members))
             if not isinstance(document, dict):
                 raise self.unlike(path, shape, self.text[at : self.skip(at)])
-            place = f"{path}.{TAG}" if path else TAG
-            got = repr(document[TAG]) if TAG in document else "no such field"
+            tags = ", ".join(member.name for member in reversed(shape.members))
+            field = next(iter(document), shape.tag_fields[0])
+            got = repr(document[field]) if document else "no such field"
+            place = f"{path}.{field}" if path else field
             raise BadTextError(f"{place} must be one of {tags}; got {got}", of_field=True)
-        value, end = self.value(at, member.shape, path)
+        if isinstance(member.shape, RecordOf):
+            value: object
+            value, end = self.record(at, parts_of(member.shape), f"{path}." if path else "")
+        else:
+            value, end = self.value(at, member.shape, path)
         return {other.name: value if other is member else None for other in shape.members}, end
 
-    def begin(self, at: int) -> object:
-        """Returns what shows the member that a value is of: its kind, and the tag of an object."""
+    def begin(self, at: int, shape: SumOf) -> object:
+        """Returns what shows the member that a value is of: its kind, and the tags of an object."""
         opener = self.text[at : at + 1]
-        if opener != "{":
-            return [] if opener == "[" else "" if opener == '"' else 0
+        if opener != "{" or not shape.tag_fields:
+            return {"[": [], '"': "", "{": {}}.get(opener, 0)
+        tags: dict[str, object] = {}
         end = self.skip(at)
         at = self.space(at + 1)
         while at < end - 1:
             name, at = self.key(at)
-            if name == TAG and self.text[at : at + 1] == '"':
-                return {TAG: json.loads(self.text[at : self.scalar(at)])}
-            at = self.space(self.skip(at))
+            after = self.skip(at)
+            if name in shape.tag_fields:
+                tags[name] = json.loads(self.text[at:after])
+            at = self.space(after)
             at = at if at >= end - 1 else self.comma(at)
-        return {}
+        return tags
 
     def converted(self, token: str, shape: Scalar | EnumOf, path: str) -> object:
         """Returns the value of a string, a number or a word."""

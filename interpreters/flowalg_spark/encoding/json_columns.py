@@ -9,6 +9,7 @@ from flowalg_columns.layout import parts_of
 from pyspark.sql import types as T
 
 from flowalg.data import shapes
+from flowalg.data.json_text import dump_json
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col
@@ -73,7 +74,9 @@ def _of_member(column: Sql, member: shapes.Field) -> Sql:
     """Returns the JSON of a sum's member where it is not null; that of a record has its tag."""
     text = _of_value(column, member.shape)
     if isinstance(member.shape, shapes.RecordOf):
-        text = sql.concat(f'{{"{shapes.TAG}":"{member.name}",', sql.substring(text, 2, sql.length(text) - 1))
+        tag = shapes.tag_of(member.shape)
+        begin = dump_json({tag.field: tag.name}).removesuffix("}")
+        text = sql.concat(f"{begin},", sql.substring(text, 2, sql.length(text) - 1))
     return sql.when(column.is_not_null(), text)
 
 

@@ -97,6 +97,7 @@ def _read(
     from flowalg_columns.tables import arrow_schema_of
     from flowalg_columns.text.csv_files import BadFileError
     from flowalg_columns.text.files import read_file
+    from flowalg_columns.text.json_objects import itself
     from flowalg_polars.lowering.binding import require_schema, scan_parquet
     from pyarrow import parquet
 
@@ -110,7 +111,9 @@ def _read(
             require_schema(node, scan_parquet(source.name, path).collect_schema())
             return parquet.read_table(pa.BufferReader(data))
         extra = [(name, TIMESTAMP) for name in times]
-        file = read_file(data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra)
+        file = read_file(
+            data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra, whole=itself(node.shape)
+        )
     except SchemaMismatchError as error:
         raise SchemaMismatchError(f"{path}: {error}") from None
     except BadFileError as error:
@@ -143,7 +146,9 @@ def write_output(pipeline: PCollection[A], output: Output[A], path: Path) -> Non
     """
     kind = format_of(path, "--output")
     with require_extra("polars"):
-        from flowalg_columns.tables import output_table
+        pass
+    from flowalg_columns.tables import output_table
+
     write_table(output_table(pipeline, output), path, kind)
 
 
