@@ -234,9 +234,8 @@ class FileReader:
         """Reads a file of text; a text that is no record is a bad record, or an ``ElementError`` with its place."""
         source, where = self.source, f"source {self.source.name!r}: {path}"
         try:
-            file_rows = read_file(
-                path.read_bytes(), kind, fields_in(source.shape), self.columns, whole=itself(source.shape)
-            )
+            fields, whole = fields_in(source.shape), itself(source.shape)
+            file_rows = read_file(path.read_bytes(), kind, fields, self.columns, whole=whole)
         except BadFileError as error:
             raise ElementError(f"{where}: {error}") from error
         for line in file_rows.bad:
