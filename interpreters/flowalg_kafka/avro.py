@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from io import BytesIO
 from types import ModuleType
 from typing import Final, TypeAlias, assert_never, cast
 
 from attrs import frozen
-from flowalg_columns.layout import parts_of
+from flowalg_columns.layout import VALUE, parts_of
 
 from flowalg.data import shapes
 from flowalg.data.errors import ArgumentError, FlowalgError, MissingExtraError
@@ -52,7 +52,8 @@ class AvroFormat:
 
     Each field of the record class is a field of the schemas, which may have others, with a type of the same values: an
     ``int`` is an ``int`` or ``long``, a ``datetime`` a ``timestamp-micros`` or ``timestamp-millis``, a ``timedelta`` a
-    ``long`` of microseconds, an ``Enum`` the name of its member. A field that may be ``None`` may also be missing.
+    ``long`` of microseconds, an ``Enum`` the name of its member. A field that may be ``None`` may also be missing. A
+    sum of records is a union of records whose names are the tags; a source of one may also have several schemas.
     Other classes raise ``SchemaMismatchError`` before the query starts. Needs fastavro, which ``flowalg[kafka]``
     installs.
 
@@ -80,23 +81,70 @@ class AvroFormat:
             _parse(text)
 
 
-def read_record(format: AvroFormat, value: bytes | None) -> dict[str, object]:
-    """Returns the fields of the record in a value; raises ``AvroError`` if it is not one record."""
+def read_record(
+    format: AvroFormat, value: bytes | None, fields: Mapping[str, shapes.Shape], whole: shapes.SumOf | None
+) -> dict[str, object]:
+    """Returns the fields of the record in a value; raises ``AvroError`` if it is not one record.
+
+    With ``whole``, the record is the value of this sum in the field ``value``; its name is the tag.
+    """
     if value is None:
         raise AvroError("the message has no value")
     schema = format.schema
     text, begin = (schema, 0) if isinstance(schema, str) else (_of_id(schema, value), _PREFIX)
     data = BytesIO(value)
     data.seek(begin)
+    named = whole is not None or any(map(_has_sum, fields.values()))
+    schema_of_text = _parse(text)
     try:
-        record = _driver().schemaless_reader(data, _parse(text), None)
+        record = _driver().schemaless_reader(data, schema_of_text, None, return_record_name=named)
     except EOFError as error:
         raise AvroError("the value ends within its Avro record") from error
     except Exception as error:  # corrupt bytes raise various errors of Python
         raise AvroError(f"the value is not a record of the Avro schema: {error}") from error
     if data.tell() != len(value):
         raise AvroError(f"the value has {len(value) - data.tell()} bytes after its Avro record")
-    return cast("dict[str, object]", record)
+    if whole is None:
+        return (
+            {name: _of_shape(record.get(name), shape) for name, shape in fields.items()} if named else record
+        )
+    name = None if isinstance(schema_of_text, list) else schema_of_text["name"]
+    return {VALUE: _of_shape(record if name is None else (name, record), whole)}
+
+
+def _has_sum(shape: shapes.Shape) -> bool:
+    return isinstance(shape, shapes.SumOf) or any(map(_has_sum, shapes.inner_shapes(shape)))
+
+
+def _of_shape(value: object, shape: shapes.Shape) -> object:
+    """Returns a value in which records of unions are tuples of their name and fields, as Arrow stores it."""
+    shape = shapes.required(shape)
+    if isinstance(shape, shapes.SumOf) and value is not None:
+        return _of_member(value, shape)
+    if isinstance(value, tuple):
+        _, value = value
+    match shape, value:
+        case shapes.ListOf(of=inner) | shapes.SetOf(of=inner), list():
+            return [_of_shape(item, inner) for item in value]
+        case shapes.RecordOf() | shapes.TupleOf(), Mapping():
+            return {name: _of_shape(value.get(name), part) for name, part in parts_of(shape)}
+        case _:
+            return value
+
+
+def _of_member(value: object, shape: shapes.SumOf) -> dict[str, object]:
+    if isinstance(value, tuple):
+        name, value = value
+        tag = str(name).rpartition(".")[2]
+        member = next((member for member in shape.members if member.name == tag), None)
+    else:
+        tag, member = repr(value), shape.member_of_json(value)
+    if member is None:
+        tags = ", ".join(member.name for member in reversed(shape.members))
+        raise AvroError(f"a value of a union must be of one of {tags}; got {tag}")
+    return {
+        other.name: _of_shape(value, member.shape) if other is member else None for other in shape.members
+    }
 
 
 def _texts(schema: str | Mapping[int, str]) -> Mapping[int | None, str]:
@@ -123,20 +171,21 @@ def _driver() -> ModuleType:
 
 
 @cache
-def _parse(text: str) -> dict[str, object]:
-    """Returns a schema of a record as fastavro takes it."""
-    valid = "a schema of an Avro record, as JSON text"
+def _parse(text: str) -> dict[str, object] | list[AvroType]:
+    """Returns a schema of a record, or of a union of records, as fastavro takes it."""
+    valid = "a schema of an Avro record, or of a union of records, as JSON text"
     module = _driver()
     try:
         schema = module.parse_schema(json.loads(text))
     except Exception as error:  # an invalid schema raises various errors of Python
         raise ArgumentError("AvroFormat.schema", text, valid, why=str(error)) from error
-    if not isinstance(schema, dict) or schema["type"] != "record":
+    records = schema if isinstance(schema, list) else [schema]
+    if not records or any(not isinstance(record, dict) or record["type"] != "record" for record in records):
         raise ArgumentError("AvroFormat.schema", text, valid)
-    if not _prepare(schema, _named(schema), frozenset()):
+    if not all(_prepare(record, _named(schema), frozenset()) for record in records):
         why = "a record class is not recursive"
         raise ArgumentError("AvroFormat.schema", text, "a schema without recursive types", why=why)
-    return cast("dict[str, object]", schema)
+    return cast("dict[str, object] | list[AvroType]", schema)
 
 
 def _prepare(node: AvroType, named: Mapping[str, AvroType], enclosing: Set[str]) -> bool:
@@ -172,15 +221,29 @@ def _fields(node: Mapping[str, object]) -> list[dict[str, AvroType]]:
     return cast("list[dict[str, AvroType]]", node.get("fields", []))
 
 
-def _named(schema: Mapping[str, object]) -> Mapping[str, AvroType]:
-    return cast("Mapping[str, AvroType]", schema["__named_schemas"])
+def _named(schema: Mapping[str, object] | Sequence[AvroType]) -> Mapping[str, AvroType]:
+    """Returns all types of a schema that have names, by these."""
+    records = [schema] if isinstance(schema, Mapping) else schema
+    named: dict[str, AvroType] = {}
+    for record in records:
+        assert isinstance(record, Mapping), "a record"
+        named |= cast("Mapping[str, AvroType]", record["__named_schemas"])
+    return named
 
 
-def describe_unlike(format: AvroFormat, fields: Mapping[str, shapes.Shape]) -> Iterator[str]:
-    """Yields what is wrong with the fields of a record class for the schemas of a format."""
+def describe_unlike(
+    format: AvroFormat, fields: Mapping[str, shapes.Shape], whole: shapes.SumOf | None
+) -> Iterator[str]:
+    """Yields what is wrong with the fields of a record class, or the records of a sum, for the schemas of a format."""
+    if whole is not None:
+        yield from _describe_lacking(format, whole)
+        return
     for number, text in _texts(format.schema).items():
         schema = _parse(text)
         where = "the Avro schema" if number is None else f"the Avro schema {number}"
+        if isinstance(schema, list):
+            yield f"{where} must be that of one record, unless the elements of the source are of several types"
+            continue
         types = {str(field["name"]): field["type"] for field in _fields(schema)}
         for name, shape in fields.items():
             if name not in types and not isinstance(shape, shapes.OptionalOf):
@@ -190,10 +253,33 @@ def describe_unlike(format: AvroFormat, fields: Mapping[str, shapes.Shape]) -> I
                 yield f"{name} must have a type of {where} for {shape}{kinds}; got {json.dumps(types[name])}"
 
 
+def _describe_lacking(format: AvroFormat, whole: shapes.SumOf) -> Iterator[str]:
+    """Yields the members of a sum that are no record of the schemas, or one with other fields."""
+    records: dict[str, tuple[AvroType, Mapping[str, AvroType]]] = {}
+    for text in _texts(format.schema).values():
+        schema = _parse(text)
+        for record in schema if isinstance(schema, list) else [schema]:
+            assert isinstance(record, dict), "a record"
+            records[str(record["name"]).rpartition(".")[2]] = record, _named(schema)
+    for member in reversed(whole.members):
+        if member.name not in records:
+            yield f"{member.name} must be the name of a record of the Avro schema; got {', '.join(records)}"
+        elif not _fits(records[member.name][0], member.shape, records[member.name][1]):
+            yield f"{member.name} must have the fields of {member.shape} in the Avro schema"
+
+
 def _fits(avro_type: AvroType, shape: shapes.Shape, named: Mapping[str, AvroType]) -> bool:
     """Returns whether the values of a type of a schema, except for nulls, are values of a shape."""
     if isinstance(shape, shapes.OptionalOf):
         return _fits(avro_type, shape.of, named)
+    if isinstance(shape, shapes.SumOf):
+        return isinstance(avro_type, list) and all(
+            any(
+                _is_tagged(branch, member, named) and _fits(branch, member.shape, named)
+                for branch in avro_type
+            )
+            for member in shape.members
+        )
     kind, node = _kind(avro_type, named)
     match shape:
         case shapes.Scalar():
@@ -208,9 +294,16 @@ def _fits(avro_type: AvroType, shape: shapes.Shape, named: Mapping[str, AvroType
                 _fits(types[name], part, named) if name in types else isinstance(part, shapes.OptionalOf)
                 for name, part in parts_of(shape)
             )
-        case shapes.MapOf() | shapes.SumOf():
+        case shapes.MapOf():
             return False
     assert_never(shape)
+
+
+def _is_tagged(branch: AvroType, member: shapes.Field, named: Mapping[str, AvroType]) -> bool:
+    """Returns whether a type of a union is that of a member, if it is a record's."""
+    node = _kind(branch, named)[1]
+    is_record = isinstance(member.shape, shapes.RecordOf)
+    return not is_record or str(node.get("name", "")).rpartition(".")[2] == member.name
 
 
 def _kind(avro_type: AvroType, named: Mapping[str, AvroType]) -> tuple[str, Mapping[str, object]]:

@@ -72,9 +72,8 @@ def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
             )
             problems.append(f"{name} must be {' or '.join(map(str, allowed))} for {described}; got {shape}")
     if isinstance(topic.format, AvroFormat):
-        problems += describe_unlike(
-            topic.format, {name: shape for name, shape in fields.items() if name not in topic.fields}
-        )
+        in_values = {name: shape for name, shape in fields.items() if name not in topic.fields}
+        problems += describe_unlike(topic.format, in_values, itself(source.shape))
     if problems:
         lines = "".join(f"\n  {problem}" for problem in problems)
         raise SchemaMismatchError(
@@ -158,11 +157,11 @@ class _Decoder:
         return np.delete(np.arange(len(self.values)), sorted(bad))
 
     def _avro(self, avro: AvroFormat) -> tuple[pa.Table, Numbers]:
-        values = self.values.to_pylist()
+        values, whole = self.values.to_pylist(), itself(self.source.shape)
         rows: dict[int, dict[str, object]] = {}
         for number in self._with_texts().tolist():
             try:
-                rows[number] = read_record(avro, values[number])
+                rows[number] = read_record(avro, values[number], dict(self.in_values), whole)
             except AvroError as error:
                 self._fail(number, str(error))
 

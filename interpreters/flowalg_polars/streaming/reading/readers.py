@@ -17,6 +17,7 @@ from typing import ClassVar, Final, Protocol, cast
 
 import polars as pl
 from attrs import Factory, define, field
+from flowalg_columns.layout import fields_in
 from flowalg_columns.text.csv_files import BadFileError
 from flowalg_columns.text.files import TextKind, read_file
 from flowalg_columns.text.json_objects import Fields, itself
