@@ -63,7 +63,7 @@ FLOWALG: Final = {
     ),
     "Times and pairs": (
         "flowalg.data",
-        "EventTime ProcessingTime MIN_TIME MAX_TIME INGRESS_TIME event_time processing_time KV",
+        "EventTime ProcessingTime MIN_TIME MAX_TIME INGRESS_TIME event_time processing_time KV one_of tagged",
     ),
     "Timelines, panes and runs": (
         "flowalg.runs",

@@ -1,6 +1,7 @@
 """The values that elements hold: times, shapes, key-value pairs, hashing, and the errors of the library."""
 
 from flowalg.data.kv import KV
+from flowalg.data.shapes import one_of, tagged
 from flowalg.data.time import (
     INGRESS_TIME,
     MAX_TIME,
@@ -19,5 +20,7 @@ __all__ = [
     "EventTime",
     "ProcessingTime",
     "event_time",
+    "one_of",
     "processing_time",
+    "tagged",
 ]

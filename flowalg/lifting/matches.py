@@ -12,10 +12,10 @@ from typing import TypeAlias
 from attrs import evolve
 
 from flowalg.data.errors import UserFunctionError
-from flowalg.data.shapes import SumOf, required
-from flowalg.lifting.operations.comparisons import compare, is_none
+from flowalg.data.shapes import OptionalOf, SumOf
+from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose
-from flowalg.lifting.operations.instances import has_plain_instances, is_instance
+from flowalg.lifting.operations.instances import has_plain_instances, is_instance, members_left
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.syntax import lift_condition, lift_expression
 from flowalg.lifting.tree.expressions import TRUE, Expr, Opaque, conjunction, disjunction
@@ -74,11 +74,16 @@ def _subject(node: ast.Match, scope: Scope) -> Expr:
 
 def _require_no_member(node: ast.Match, rest: Sequence[ast.stmt], scope: Scope) -> None:
     """Raises ``UserFunctionError`` if a function ends although a value of a sum matches no case."""
-    whole = scope.names[_SUBJECT].shape
-    left = _subject(node, scope).shape
-    if not rest and left is not None and whole is not None and isinstance(required(whole), SumOf):
+    subject, location = scope.names[_SUBJECT], scope.location(node)
+    whole = unwrap_optional(subject, location)
+    if rest or not isinstance(whole.shape, SumOf):
+        return
+    left = [str(part.shape.of) for part in members_left(whole, scope) if isinstance(part.shape, OptionalOf)]
+    if whole is not subject and subject not in scope.present:
+        left.append("None")
+    if left and not (left == ["None"] and subject in scope.absent):
         raise UserFunctionError(
-            f"{scope.location(node)}: match of {whole} has no case for {left}; add one, or `case _:`"
+            f"{location}: match of {subject.shape} has no case for {' and '.join(left)}; add one, or `case _:`"
         )
 
 
@@ -102,6 +107,11 @@ def _match(pattern: ast.pattern, of: Expr, scope: Scope) -> tuple[Expr, Names] |
             return is_none(of, location), {}
         case ast.MatchValue(value=value):
             return compare(ast.Eq(), of, lift_expression(value, scope), location), {}
+        case ast.MatchOr(patterns=patterns) if all(map(_is_bare, patterns)):
+            classes = [scope.resolve(bare.cls) for bare in patterns if isinstance(bare, ast.MatchClass)]
+            plain = tuple(filter(has_plain_instances, classes))
+            is_any = is_instance(of, plain, location, scope.absent) if len(plain) == len(classes) else None
+            return None if is_any is None else (is_any, {})
         case ast.MatchOr(patterns=patterns):
             several = [_match(alternative, of, scope) for alternative in patterns]
             tests = [matched[0] for matched in several if matched is not None and not matched[1]]
@@ -115,6 +125,11 @@ def _match(pattern: ast.pattern, of: Expr, scope: Scope) -> tuple[Expr, Names] |
             return _match_class(pattern, of, scope)
         case _:
             return None
+
+
+def _is_bare(pattern: ast.pattern) -> bool:
+    """Returns whether a pattern is a class without patterns of its fields."""
+    return isinstance(pattern, ast.MatchClass) and not pattern.patterns and not pattern.kwd_patterns
 
 
 def _match_class(pattern: ast.MatchClass, of: Expr, scope: Scope) -> tuple[Expr, Names] | None:

@@ -402,7 +402,7 @@ MUST_BE: Final = {
 
 TYPES: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], "
-    "list[T], frozenset[T], set[T], tuple[T1, T2], or any of them | None"
+    "list[T], frozenset[T], set[T], tuple[T1, T2], or a union of them, also with None"
 )
 
 MESSAGES: Final = """

@@ -243,7 +243,7 @@ def _freed_with_timer(number: int, seen: Seen, clocks: Clocks) -> Transition[int
         (_changed, "attrs.evolve of"),
         (_either, "whose tag is not a constant"),
         (_read, "EventTimer.at, which is not a plain field"),
-        (_without, "results of type"),
+        (_without, "a path without a Transition"),
         (_twice, "several timers of one tag"),
         (_of_two_kinds, "timers of two kinds with the tag 'a'"),
         (_freed_with_timer, "timers that it must not set"),

@@ -75,7 +75,7 @@ def narrowed(of: Expr, scope: Scope, location: str) -> Expr:
     if not isinstance(of.shape, SumOf):
         return of
     left = members_left(of, scope)
-    return of if len(left) == len(of.shape.members) else as_members(left, location)
+    return of if len(left) in (0, len(of.shape.members)) else as_members(left, location)
 
 
 def as_members(parts: Sequence[Expr], location: str) -> Expr:
@@ -89,7 +89,7 @@ def as_members(parts: Sequence[Expr], location: str) -> Expr:
 
 def of_each_member(of: Expr, function: Callable[[Expr], Expr], scope: Scope, location: str) -> Expr:
     """Returns what a function computes of a value of a sum: of each member that it may be of."""
-    first, *others = members_left(of, scope)
+    first, *others = members_left(of, scope) or parts_of_sum(of)
     result = function(unwrap_optional(first, location))
     for part in others:
         result = choose(is_none(part, location), result, function(unwrap_optional(part, location)), location)

@@ -180,7 +180,6 @@ NOT_LIFTED: Final = (
         "a conditional with results of type int and float",
         "the results have different types",
     ),
-    NotLifted(lambda e: e.x and e.s, None, "a conditional with", "the results have different types"),
     NotLifted(lambda e: e.x in PASSED, BOOLEAN, "does not bind once, to a display", "a function returns it"),
     NotLifted(lambda e: TABLE[e.s], None, "does not bind once, to a display", "a function changes it"),
     NotLifted(
