@@ -18,7 +18,7 @@ from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.operations.instances import has_plain_instances, is_instance, members_left
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.syntax import lift_condition, lift_expression
-from flowalg.lifting.tree.expressions import TRUE, Expr, Opaque, conjunction, disjunction
+from flowalg.lifting.tree.expressions import FALSE, TRUE, Expr, Opaque, conjunction, disjunction
 from flowalg.lifting.tree.failures import can_fail
 
 Block: TypeAlias = Callable[[Sequence[ast.stmt], Scope], Expr]
@@ -56,6 +56,8 @@ def _lift_cases(
     if matched is None:
         return scope.opaque(node, f"the pattern {ast.unparse(case.pattern)}")
     tested, names = matched
+    if tested == FALSE:
+        return _lift_cases(node, others, rest, scope, lift_block)
     inside = evolve(scope.assuming(tested, True), names={**scope.names, **names})
     if case.guard is not None:
         tested = _both(tested, lift_condition(case.guard, inside))
@@ -137,6 +139,8 @@ def _match_class(pattern: ast.MatchClass, of: Expr, scope: Scope) -> tuple[Expr,
     tested = is_instance(of, (cls,), scope.where, scope.absent) if has_plain_instances(cls) else None
     if tested is None or not isinstance(cls, type):
         return None
+    if tested == FALSE:
+        return FALSE, {}
     fields: object = getattr(cls, "__match_args__", ())
     if not isinstance(fields, tuple) or len(pattern.patterns) > len(fields):
         return None

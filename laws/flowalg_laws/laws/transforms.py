@@ -15,6 +15,7 @@ from flowalg.windows import WindowingStrategy
 from flowalg_laws.kit.equation import Equation
 from flowalg_laws.kit.interpreters import MICRO_BATCH, add_timer_instants, apply_windowing
 from flowalg_laws.kit.law import Law, law
+from flowalg_laws.kit.parities import Even, Number, Odd, number_of, pair_of
 from flowalg_laws.kit.readings import READINGS, START, VALUES, Reading
 from flowalg_laws.kit.structures import (
     SEMIGROUP,
@@ -137,6 +138,43 @@ def map_distributes_over_flatten(
 
 
 @law
+def only_takes_a_union_apart(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
+) -> Equation[Panes]:
+    """``flatten(a, b).only(A) = a`` if the elements of ``a`` are of type ``A`` and those of ``b`` are not.
+
+    Source: SEMANTICS 14; a union of two types is their coproduct.
+
+    Relied on by: ``partition``.
+    """
+    numbers = VALUES.map(number_of)
+    odd = flatten(numbers.only(Odd), numbers.only(Even), VALUES).only(Odd).map(pair_of)
+    alone = VALUES.filter(lambda pair: pair.value % 2 == 1)
+    return Equation(_summed(engine, odd, strategy, timeline), _summed(engine, alone, strategy, timeline))
+
+
+@law
+def a_function_of_a_sum_is_one_of_each_member(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo
+) -> Equation[Panes]:
+    """``c.map(h) = flatten(a.map(h), b.map(h))`` where ``a, b = c.partition(A, B)``, for each ``h`` on ``A | B``.
+
+    Source: SEMANTICS 14; the universal property of the coproduct.
+
+    Relied on by: functions with ``isinstance`` and ``match``, which are columns of each member.
+    """
+    numbers = VALUES.map(number_of)
+    odd, even = numbers.partition(Odd, Even)
+
+    def of_either(number: Number) -> Pair:
+        return f(pair_of(number)) if isinstance(number, Odd) else g(pair_of(number))
+
+    apart = flatten(odd.map(lambda n: f(pair_of(n))), even.map(lambda n: g(pair_of(n))))
+    together = _summed(engine, numbers.map(of_either), strategy, timeline)
+    return Equation(together, _summed(engine, apart, strategy, timeline))
+
+
+@law
 def keys_are_independent(
     engine: Reference, strategy: WindowingStrategy, timeline: Timeline[Reading], key: str
 ) -> Equation[list[Hashable]]:
@@ -225,6 +263,8 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     ),
     *laws_of(UNION, is_commutative, *SEMIGROUP, *VARIADIC),
     map_distributes_over_flatten,
+    only_takes_a_union_apart,
+    a_function_of_a_sum_is_one_of_each_member,
     keys_are_independent,
     an_output_of_elements_is_what_a_grouping_receives,
     outputs_of_one_run_are_those_of_single_runs,

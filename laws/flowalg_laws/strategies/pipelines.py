@@ -41,6 +41,7 @@ from flowalg.triggers import OnceTrigger, Trigger
 from flowalg.watermarks import WatermarkPolicy
 from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn, WindowingStrategy
 from flowalg_laws.kit.interpreters import apply_windowing
+from flowalg_laws.kit.parities import Even, Number, Odd, number_of, pair_of
 from flowalg_laws.kit.readings import VALUES, Reading
 from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE
 from flowalg_laws.strategies.elements import keys, readings
@@ -121,6 +122,12 @@ def flatten_with_doubles(values: Values) -> Values:
     return flatten(values, double(values))
 
 
+def take_apart(values: Values) -> Values:
+    """Returns a sum of two records, taken apart and united again."""
+    odd, even = values.map(number_of).partition(Odd, Even)
+    return flatten(even, odd).map(pair_of)
+
+
 def process_in_order(values: Values) -> Values:
     """Returns a computation in order, with timers."""
     return values.process(SILENCE, in_order=True)
@@ -143,6 +150,7 @@ STEPS: Sequence[Part] = (
     duplicate_even,
     reverse_values,
     flatten_with_doubles,
+    take_apart,
     process_in_order,
     process_with_state,
     process_with_hold,
@@ -183,6 +191,21 @@ def digest_with(total: int, value: int) -> int:
 def group_values(values: Values) -> Values:
     """Returns a grouping that keeps all values, in order."""
     return values.group_by_key().map_values(digest)
+
+
+def record_or_number(value: int) -> Number | int:
+    """Returns a value as one of three types."""
+    return value if value % 3 == 0 else number_of(KV("", value))
+
+
+def digest_of_several(values: list[Number | int]) -> int:
+    """Returns a number that depends on the values and their order."""
+    return digest([value if isinstance(value, int) else pair_of(value).value for value in values])
+
+
+def group_several(values: Values) -> Values:
+    """Returns a grouping that keeps values of several types, in order."""
+    return values.map_values(record_or_number).group_by_key().map_values(digest_of_several)
 
 
 def doubles_of_positive(pair: KV[str, list[int]]) -> list[KV[str, int]]:
@@ -237,6 +260,7 @@ GROUPINGS: Sequence[Part] = (
     take_max,
     take_min,
     group_values,
+    group_several,
     take_spread,
     co_group_with_doubles,
 )
