@@ -80,10 +80,11 @@ def _require_no_member(node: ast.Match, rest: Sequence[ast.stmt], scope: Scope) 
     whole = unwrap_optional(subject, location)
     if rest or not isinstance(whole.shape, SumOf):
         return
-    left = [str(part.shape.of) for part in members_left(whole, scope) if isinstance(part.shape, OptionalOf)]
+    members = () if subject in scope.absent else members_left(whole, scope)
+    left = [str(part.shape.of) for part in reversed(members) if isinstance(part.shape, OptionalOf)]
     if whole is not subject and subject not in scope.present:
         left.append("None")
-    if left and not (left == ["None"] and subject in scope.absent):
+    if left:
         raise UserFunctionError(
             f"{location}: match of {subject.shape} has no case for {' and '.join(left)}; add one, or `case _:`"
         )

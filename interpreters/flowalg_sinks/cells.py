@@ -75,6 +75,10 @@ def _cells(value: object, shape: shapes.Shape) -> Iterator[Cell]:
         case shapes.TupleOf(items=items):
             for item, inner in zip(cast("tuple[object, ...]", value), items, strict=True):
                 yield from _cells(item, inner)
+        case shapes.SumOf(members=members):
+            position = shape.position(value)
+            for number, member in enumerate(members):
+                yield None if number != position else _cell(value, member.shape)
         case _:
             yield _cell(value, shape)
 

@@ -244,4 +244,4 @@ def describe_shape(shape: shapes.Shape) -> str:
     """Returns what a text must be, for messages."""
     if shape == shapes.TIMESTAMP:
         return "a time, such as 2024-01-01T12:00:00Z"
-    return f"of type {type_of_field(shape)}"
+    return f"of type {shape if isinstance(shape, shapes.SumOf) else type_of_field(shape)}"

@@ -231,12 +231,12 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: shapes.Shape, path: Field
     if isinstance(shape, shapes.Composite):
         assert isinstance(stored, pl.Struct)
         types = dict(stored)
-        if isinstance(shape, shapes.SumOf):
-            column = _whole(column, stored, shape, path)
         parts = (
             _read(column.struct.field(name), type_of(types[name]), part, path.child(f".{name}"))
             for name, part in parts_of(shape)
         )
+        if isinstance(shape, shapes.SumOf):
+            return Branch(shape, tuple(_with_whole(part, column, shape, path) for part in parts))
         return Branch(shape, tuple(parts))
     kind = polars_type(shape)
     if not isinstance(stored, pl.Datetime) and (plain := _in_microseconds(stored)) != stored:
@@ -258,19 +258,27 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: shapes.Shape, path: Field
     return Leaf(shape, checked)
 
 
-def _whole(column: pl.Expr, stored: pl.Struct, shape: shapes.SumOf, path: FieldPath) -> pl.Expr:
-    """Returns the values of a sum, which fail the query unless exactly one member is not null."""
-    return column.map_batches(
-        lambda values: _require_member(values, shape, path), return_dtype=stored, is_elementwise=True
-    )
+def _with_whole(member: Columns, whole: pl.Expr, shape: shapes.SumOf, path: FieldPath) -> Columns:
+    """Returns a member of a sum, which fails the query unless exactly one member of each value is not null."""
+    assert isinstance(member, Leaf), "an optional is one column"
+
+    def check(values: pl.Series) -> pl.Series:
+        require_one_member(values.struct.field("whole"), shape, path)
+        return values.struct.field("member")
+
+    both = pl.struct(whole.alias("whole"), member.column.alias("member"))
+    kind = polars_type(member.shape)
+    return Leaf(member.shape, both.map_batches(check, return_dtype=kind, is_elementwise=True))
 
 
-def _require_member(values: pl.Series, shape: shapes.SumOf, path: FieldPath) -> pl.Series:
+def require_one_member(values: pl.Series, shape: shapes.SumOf, path: FieldPath) -> None:
+    """Raises ``ElementError`` unless exactly one member of each value of a sum is not null."""
+    if values.null_count():
+        raise ElementError(null_message(path.source, path.path, shape))
     members = values.to_frame("value").select(count_members(pl.col("value"), shape)).to_series()
     other = members.filter(members != 1)
     if len(other):
         raise ElementError(f"{sum_message(path.source, path.path, shape)}{other[0]}")
-    return values
 
 
 def _in_microseconds(stored: pl.DataType) -> pl.DataType:
@@ -362,7 +370,7 @@ def require_valid(values: pl.Series, shape: shapes.Shape, path: FieldPath) -> pl
         case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf() as whole:
             present = values.drop_nulls()
             if isinstance(whole, shapes.SumOf):
-                _require_member(present, whole, path)
+                require_one_member(present, whole, path)
             for name, part in parts_of(whole):
                 require_valid(present.struct.field(name), part, path.child(f".{name}"))
         case shapes.Scalar() as scalar if scalar in (shapes.TIMESTAMP, shapes.DAY):

@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from flowalg.data.shapes import OptionalOf
+from flowalg.data.shapes import OptionalOf, SumOf
 from flowalg.elementwise.steps import Filter, Map, Step, WithTimestamps
 from flowalg.lifting.analysis import analyse_function, may_leave_time
 from flowalg.lifting.tree.expressions import (
@@ -103,8 +103,13 @@ def _is_pushable(expr: Expr) -> bool:
 
 
 def _is_field(expr: Expr) -> bool:
-    """Returns whether an expression is a field of the record, or of a nested record."""
-    return isinstance(expr, Param) or (isinstance(expr, Part) and _is_field(expr.of))
+    """Returns whether an expression is a field of the record, or of a nested record.
+
+    A member of a sum is not: a filter on one would drop rows that have no member, which are invalid.
+    """
+    if isinstance(expr, Part) and not isinstance(expr.of.shape, SumOf):
+        return _is_field(expr.of)
+    return isinstance(expr, Param)
 
 
 def _fields(expr: Expr) -> tuple[Expr, ...]:
