@@ -24,6 +24,7 @@ import attrs
 from flowalg.data import shapes
 from flowalg.data.errors import ElementError
 from flowalg.data.kv import KV
+from flowalg.data.shapes import optional
 from flowalg.data.values import sort_key
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -62,6 +63,9 @@ def json_value(value: object, shape: shapes.Shape) -> Json:
             member = members[position].shape
             document, tag = json_value(value, member), shapes.tag_of(member)
             return {tag.field: tag.name, **document} if isinstance(document, dict) else document
+        case shapes.SumOf(members=members) if isinstance(value, Mapping):
+            # The members of a value that is invalid, since not exactly one of them is set.
+            return {part.name: json_value(value.get(part.name), optional(part.shape)) for part in members}
         case _:
             return _document(value)
 

@@ -130,8 +130,11 @@ def decode_leniently(value: object, shape: shapes.Shape) -> object:
                 object.__setattr__(record, field.name, decode_leniently(value[field.name], field.shape))
             return record
         case shapes.SumOf(members=members) if isinstance(value, Mapping):
-            present = [member for member in members if value[member.name] is not None]
-            return decode_leniently(value[present[0].name], present[0].shape) if len(present) == 1 else value
+            parts = {
+                part.name: decode_leniently(value[part.name], shapes.optional(part.shape)) for part in members
+            }
+            present = [part for part in parts.values() if part is not None]
+            return present[0] if len(present) == 1 else parts
         case shapes.Scalar() if isinstance(value, int) and shape == shapes.TIMESTAMP:
             in_range = FIRST_MICROSECOND <= value <= LAST_MICROSECOND
             return EPOCH + timedelta(microseconds=value) if in_range else value

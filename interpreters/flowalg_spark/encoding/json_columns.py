@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final, assert_never
 
 from flowalg_columns.layout import parts_of
@@ -45,7 +46,9 @@ def _of_value(column: Sql, shape: shapes.Shape) -> Sql:
         case shapes.RecordOf():
             return _object([(name, _json(column[name], part)) for name, part in parts_of(shape)])
         case shapes.SumOf(members=members):
-            return sql.coalesce(*(_of_member(column[member.name], member) for member in members))
+            one = sql.coalesce(*(_of_member(column[member.name], member) for member in members))
+            parts = [(name, _json(column[name], part)) for name, part in parts_of(shape)]
+            return sql.when(number_of_members(column, shape) == 1, one).otherwise(_object(parts))
         case shapes.TupleOf():
             return _array([_json(column[name], part) for name, part in parts_of(shape)])
         case shapes.ListOf(of=inner):
@@ -68,6 +71,12 @@ def _of_value(column: Sql, shape: shapes.Shape) -> Sql:
         case shapes.Scalar() | shapes.EnumOf() | shapes.MapOf():
             return _plain(column)
     assert_never(shape)
+
+
+def number_of_members(column: Sql, shape: shapes.SumOf) -> Sql:
+    """Returns how many members of a sum are not null."""
+    members = (sql.when(column[member.name].is_not_null(), 1).otherwise(0) for member in shape.members)
+    return reduce(Sql.__add__, members)
 
 
 def _of_member(column: Sql, member: shapes.Field) -> Sql:

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 
 from attrs import evolve, frozen
 from flowalg_columns.checks.shapes import require_fields
-from flowalg_columns.layout import PATH_SEPARATOR, Branch, Leaf, fields_in, layout_of, leaf_columns, parts_of
+from flowalg_columns.layout import Branch, Leaf, fields_in, layout_of, leaf_columns, parts_of
 from flowalg_columns.names import (
     CORRUPT_ERROR,
     CORRUPT_RECORD,
@@ -65,6 +65,7 @@ from flowalg_spark.lowering.validation import (
     faults_of,
     first_message,
     is_faulty,
+    require_one_member,
     require_valid,
     source_columns,
     without_faults,
@@ -421,16 +422,21 @@ def _validate(
 ) -> Columns:
     """Returns the columns of records, of the values that ``valid`` returns."""
     nullable = {field.name for field in schema.fields if field.nullable}
-    names = iter(leaf_columns(layout_of(source.shape)))
 
-    def validate(tree: Columns) -> Columns:
+    def validate(tree: Columns, stored: Sql, path: FieldPath) -> Columns:
         if isinstance(tree, Branch):
-            return Branch(tree.shape, tuple(map(validate, tree.parts)))
-        name = next(names)
-        path = FieldPath(
-            source.name, name.replace(PATH_SEPARATOR, "."), PATH_SEPARATOR in name or name in nullable
-        )
+            named_parts = zip(parts_of(tree.shape), tree.parts, strict=True)
+            parts = (validate(part, stored[name], path.child(f".{name}")) for (name, _), part in named_parts)
+            if isinstance(tree.shape, shapes.SumOf) and valid is require_valid:
+                parts = (require_one_member(part, stored, tree.shape, path, keep) for part in parts)
+            return Branch(tree.shape, tuple(parts))
         column = valid(tree.column, tree.shape, path)
         return Leaf(tree.shape, column if keep is None else sql.when(keep, column))
 
-    return validate(source_columns(source.shape, schema))
+    element, is_record = source_columns(source.shape, schema), isinstance(source.shape, shapes.RecordOf)
+    parts = element.parts if isinstance(element, Branch) and is_record else (element,)
+    fields = tuple(
+        validate(part, col(name), FieldPath(source.name, name, name in nullable))
+        for (name, _), part in zip(fields_in(source.shape), parts, strict=True)
+    )
+    return Branch(source.shape, fields) if isinstance(source.shape, shapes.RecordOf) else fields[0]

@@ -7,7 +7,6 @@ values, and the value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from attrs import evolve, frozen
 from flowalg_columns.layout import Branch, Leaf, parts_of
@@ -40,6 +39,7 @@ from flowalg.data.shapes import (
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, frame_columns
+from flowalg_spark.encoding.json_columns import number_of_members
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.encoding.sql import NULL, Sql
 from flowalg_spark.expressions import floats
@@ -63,7 +63,7 @@ def source_columns(shape: Shape, schema: T.StructType) -> Columns:
     """Returns the columns of a source's records, not validated, cast to the Spark types of their shape."""
     types = {field.name: field.dataType for field in schema.fields}
     element = frame_columns(shape)
-    if isinstance(element, Branch):
+    if isinstance(element, Branch) and isinstance(shape, RecordOf):
         named_parts = zip(parts_of(element.shape), element.parts, strict=True)
         return Branch(element.shape, tuple(_cast(part, types[name]) for (name, _), part in named_parts))
     return _cast(element, types["value"])
@@ -142,10 +142,21 @@ def _faults_of_value(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
 
 def _faults_of_sum(column: Sql, shape: SumOf, path: FieldPath) -> list[Fault]:
     """Returns the fault of a sum of which not exactly one member is set."""
-    members = [sql.when(column[member.name].is_not_null(), 1).otherwise(0) for member in shape.members]
-    number = reduce(Sql.__add__, members)
+    number = number_of_members(column, shape)
     message = sql.concat(sum_message(path.source, path.path, shape), number.cast("string"))
     return [Fault(column.is_not_null() & (number != 1), message)]
+
+
+def require_one_member(
+    member: Columns, whole: Sql, shape: SumOf, path: FieldPath, keep: Sql | None
+) -> Columns:
+    """Returns a member of a sum, which fails the query unless exactly one member of each kept value is not null."""
+    assert isinstance(member, Leaf), "an optional is one column"
+    [fault] = _faults_of_sum(whole, shape, path)
+    is_null = fail_for_element(null_message(path.source, path.path, shape))
+    checked = sql.when(fault.where, fail_for_element(fault.message)).otherwise(member.column)
+    column = sql.when(whole.is_null(), is_null).otherwise(checked)
+    return Leaf(member.shape, column if keep is None else sql.when(keep, column))
 
 
 def _outside_years(column: Sql, shape: Scalar) -> tuple[Sql, Sql]:
