@@ -282,13 +282,17 @@ def sum_of(members: Iterable[Shape]) -> Shape:
         if both:
             raise RecordTypeError(
                 f"{one} | {other} is not an element type: its members cannot be told apart, since both are {both}; "
-                "use record classes with different names, or @tagged(name) on one of them"
+                f"{_REMEDY_OF_RECORDS if isinstance(one, RecordOf) else _REMEDY_OF_OTHERS}"
             )
     if others:
         _require_tags(distinct)
     named = (Field(tag_of(shape).name, shape) for shape in distinct)
     whole = SumOf(tuple(sorted(named, key=_rank, reverse=True))) if others else first
     return optional(whole) if nullable else whole
+
+
+_REMEDY_OF_RECORDS: Final = "use classes with different names, or @tagged(name) on one of them"
+_REMEDY_OF_OTHERS: Final = "use a record class with a field of one of them"
 
 
 def _require_tags(members: Iterable[Shape]) -> None:

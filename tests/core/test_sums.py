@@ -140,7 +140,7 @@ def test_columns_order_values_as_python_does(values: list[Element]) -> None:
     [
         (
             int | float,
-            r"int \| float is not an element type: its members .* since both are numbers; use record",
+            r"int \| float is not an element type: its members .* since both are numbers; use a record",
         ),
         (bool | int, "since both are numbers"),
         (int | Rank, "since both are numbers"),

@@ -33,7 +33,7 @@ from flowalg import (
     hazards,
 )
 from flowalg.analysis import Hazard
-from flowalg.data import INGRESS_TIME
+from flowalg.data import INGRESS_TIME, one_of, tagged
 from flowalg.data.shapes import Shape
 from flowalg.pipeline import JoinKind, SideInput
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
@@ -106,6 +106,40 @@ def several_outputs(flights: PCollection[Flight]) -> None:
     assert_type(outputs, tuple[PCollection[Flight], PCollection[str]])
     assert_type(flights.map(lambda f: f.seats if f.full else f.origin).only(int), PCollection[int])
     assert_type(flights.only(Flight), PCollection[Flight])
+
+
+def seats_or_departures(either: Flight | Stats) -> int:
+    """A match of all members."""
+    match either:
+        case Flight(seats=seats):
+            return seats
+        case Stats():
+            return either.departures
+
+
+def sums(
+    flights: PCollection[Flight],
+    stats: PCollection[Stats],
+    counts: PCollection[int],
+    events: PCollection[Flight | Stats],
+) -> None:
+    """Elements of several types: their union, tests of which they are, and what takes them apart."""
+    either = flatten(flights, stats)
+    assert_type(either, PCollection[Flight | Stats])
+    assert_type(flatten(flights, stats, counts), PCollection[Flight | Stats | int])
+    assert_type(either.map(lambda e: e.seats if isinstance(e, Flight) else e.departures), PCollection[int])
+    assert_type(either.map(seats_or_departures), PCollection[int])
+    assert_type(either.only(Stats), PCollection[Stats])
+    assert_type(events.partition(Flight, Stats), tuple[PCollection[Flight], PCollection[Stats]])
+    first, second, third = flatten(either, counts).partition(Flight, Stats, int)
+    assert_type(first, PCollection[Flight])
+    assert_type(second, PCollection[Stats])
+    assert_type(third, PCollection[int])
+    assert_type(one_of(Flight, Stats), type[Flight | Stats])
+    assert_type(tagged("flight")(Flight), type[Flight])
+    source = Source("events", one_of(Flight, Stats), event_time=INGRESS_TIME)
+    assert_type(source, Source[Flight | Stats])
+    assert_type(flights.map(lambda f: f, result=one_of(Flight, Stats)), PCollection[Flight | Stats])
 
 
 def windows(keyed: PCollection[KV[str, Flight]]) -> None:
