@@ -139,13 +139,16 @@ class _Parts:
             case planned.PairWithMetadata(metadata=metadata):
                 return None if inputs[0] is None else TupleOf((inputs[0], metadata.shape))
             case planned.Combine(transform=transform):
-                pairs, result = self.grouped(transform, inputs), self.combined(transform, inputs[0])
+                pairs, result = self.pairs(transform, inputs), self.combined(transform, inputs[0])
+                self.check_windows(transform)
                 return None if pairs is None else result
             case planned.CoGroup(transform=transform):
-                return None if self.grouped(transform, inputs) is None else transform.shape
+                pairs = self.pairs(transform, inputs)
+                self.check_windows(transform)
+                return None if pairs is None else transform.shape
             case planned.JoinByKey(transform=transform, kind=kind):
-                sides = self.grouped(transform, inputs)
-                return None if sides is None else _joined(kind, *sides)
+                pairs = self.pairs(transform, inputs)
+                return None if pairs is None else _joined(kind, *pairs)
             case planned.ExplodeLists(input=lists, kind=kind):
                 left, right = map(shape, lists.inputs)
                 if inputs[0] is None or not isinstance(left, RecordOf) or not isinstance(right, RecordOf):
@@ -171,20 +174,23 @@ class _Parts:
     def after(self, steps: Sequence[Step], before: Shape | None) -> Shape | None:
         """Returns the shape after a chain of steps. After an unknown shape, an annotated function has a known one."""
         analyses = analyse(tuple(steps), before)
-        if before is None:
-            return analyses[-1].after if analyses else None
+        if before is None and all(analysis.after is None for analysis in analyses):
+            return None
         return self.attempt(result_shape, self.requires.engine, analyses, before)
 
-    def grouped(self, node: GroupingNode, inputs: Sequence[Shape | None]) -> tuple[RecordOf, ...] | None:
-        """Returns the pairs that a grouping receives from each input; ``None`` unless all of them are known."""
+    def check_windows(self, node: GroupingNode) -> None:
+        """Checks the trigger of a grouping, and its windows, which groupings after it have too."""
         strategy = node.windowed_by.strategy
+        if self.requires.streams:
+            self.attempt(SummaryColumns.of, strategy.trigger)
         if self.requires.lateness:
             try:
                 require_lateness(node.label, strategy)
             except UnsupportedError as error:
                 self.keep(error, id(node.inputs[0].windowing.strategy))
-        if self.requires.streams:
-            self.attempt(SummaryColumns.of, strategy.trigger)
+
+    def pairs(self, node: GroupingNode, inputs: Sequence[Shape | None]) -> tuple[RecordOf, ...] | None:
+        """Returns the shapes of the pairs of each input of a grouping; ``None`` unless all of them are known."""
         pairs = [
             pair
             for elements in inputs

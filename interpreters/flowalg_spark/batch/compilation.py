@@ -114,7 +114,7 @@ def check(
 ) -> Result[Plan, UnsupportedError]:
     """Returns the plan of a pipeline or of named outputs, or the error with all ``parts`` that a batch cannot run.
 
-    It needs no data, and is what ``compile`` raises. ``dead_letters`` is that of ``compile``.
+    It is what ``compile`` raises, without data. ``dead_letters`` is that of ``compile``.
 
     Example::
 
