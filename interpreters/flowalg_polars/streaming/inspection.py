@@ -151,8 +151,8 @@ def check(
 ) -> Result[Plan, UnsupportedError]:
     """Returns the plan of a pipeline or of named outputs, or the error with all ``parts`` that a stream cannot run.
 
-    It is what ``batches`` raises, but needs no data, and leaves out the watermark policies of the inputs. ``dead_letters``
-    is that of ``batches``.
+    It is what ``batches`` raises, but it needs no data, and leaves out the watermark policies of inputs.
+    ``dead_letters`` is that of ``batches``.
 
     Example::
 
