@@ -190,9 +190,8 @@ class UnsupportedError(FlowalgError, NotImplementedError):
         found = tuple({str(part): part for error in (first, *others) for part in error.parts}.values())
         if len(found) == 1:
             return found[0]
-        whole = cls(
-            f"{len(found)} parts of the pipeline are unsupported:" + "".join(f"\n  {part}" for part in found)
-        )
+        lines = "".join(f"\n  {number}. {part}" for number, part in enumerate(found, start=1))
+        whole = cls(f"{len(found)} parts of the pipeline are unsupported:{lines}")
         whole._parts = found
         return whole
 

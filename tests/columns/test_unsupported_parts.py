@@ -181,7 +181,8 @@ def test_several_unsupported_parts_are_lines_of_one_error() -> None:
         compile_batch({"only": pipeline})
     title, *lines = str(raised.value).splitlines()
     assert title == "2 parts of the pipeline are unsupported:"
-    assert [line.strip() for line in lines] == list(map(str, raised.value.parts))
+    parts = enumerate(raised.value.parts, start=1)
+    assert lines == [f"  {number}. {part}" for number, part in parts]
     copied = pickle.loads(pickle.dumps(raised.value))
     assert isinstance(copied, UnsupportedError)
     assert (str(copied), list(map(str, copied.parts))) == (
