@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Final, TypeAlias
 
 import flowalg_spark
@@ -58,8 +59,8 @@ from tests.support.unsupported import (
 )
 
 Collections: TypeAlias = Mapping[str, PCollection[object]]
-Compile: TypeAlias = Callable[[Collections], object]
-Check: TypeAlias = Callable[[Collections], Result[Plan, UnsupportedError]]
+Compile: TypeAlias = Callable[..., object]
+Check: TypeAlias = Callable[..., Result[Plan, UnsupportedError]]
 
 TIME: Final = pl.Datetime("us", "UTC")
 READING: Final = {"key": pl.String(), "value": pl.Int64(), "at": TIME, "seen": TIME}
@@ -77,17 +78,19 @@ def inputs_of(outputs: Collections) -> dict[Source[object], pl.DataFrame]:
     return {source: frame for source, frame in FRAMES.items() if source.name in read}
 
 
-def compile_batch(outputs: Collections) -> object:
+def compile_batch(outputs: Collections, *, dead_letters: bool = False) -> object:
     """Compiles outputs as a local batch."""
-    return batch.compile(outputs, inputs_of(outputs))
+    return batch.compile(outputs, inputs_of(outputs), dead_letters=dead_letters)
 
 
-def compile_stream(outputs: Collections, watermark: WatermarkPolicy = BOUNDED) -> object:
+def compile_stream(
+    outputs: Collections, watermark: WatermarkPolicy = BOUNDED, *, dead_letters: bool = False
+) -> object:
     """Compiles outputs as a local stream."""
     streams = {
         source: StreamInput(Frames([frame]), watermark) for source, frame in inputs_of(outputs).items()
     }
-    return streaming.batches(outputs, streams)
+    return streaming.batches(outputs, streams, dead_letters=dead_letters)
 
 
 LOCAL: Final[Mapping[str, tuple[Compile, Check, Check]]] = {
@@ -120,9 +123,9 @@ def parts_found(check: Check, **outputs: PCollection[object]) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", LOCAL)
-@given(st.lists(names_of_parts(), min_size=1, max_size=3))
+@given(st.lists(names_of_parts(), min_size=1, max_size=3), st.booleans())
 def test_every_unsupported_part_is_reported_once_and_in_order(
-    mode: str, names_of_outputs: list[list[str]]
+    mode: str, names_of_outputs: list[list[str]], dead_letters: bool
 ) -> None:
     """The parts of some outputs are those of each of their parts alone, in the order of the pipelines.
 
@@ -130,6 +133,7 @@ def test_every_unsupported_part_is_reported_once_and_in_order(
     compile.
     """
     compile_outputs, *checks = LOCAL[mode]
+    compile_outputs = partial(compile_outputs, dead_letters=dead_letters)
     names = [name for names_of_output in names_of_outputs for name in names_of_output]
     alone = {name: parts_of(compile_outputs, only=pipeline_of([name])) for name in names}
     assert {name: len(parts) for name, parts in alone.items()} == {
@@ -139,17 +143,20 @@ def test_every_unsupported_part_is_reported_once_and_in_order(
     outputs = {f"output {number}": pipeline_of(parts) for number, parts in enumerate(names_of_outputs)}
     assert parts_of(compile_outputs, **outputs) == expected
     for check in checks:
-        assert parts_found(check, **outputs) == expected
+        assert parts_found(partial(check, dead_letters=dead_letters), **outputs) == expected
 
 
 @pytest.mark.parametrize("mode", LOCAL)
-@given(any_pipelines())
-def test_a_check_accepts_the_pipelines_that_compile(mode: str, pipeline: PCollection[object]) -> None:
+@given(any_pipelines(), st.booleans())
+def test_a_check_accepts_the_pipelines_that_compile(
+    mode: str, pipeline: PCollection[object], dead_letters: bool
+) -> None:
     """It finds nothing in exactly the generated pipelines that compile, and otherwise what the compilation reports."""
     compile_outputs, *checks = LOCAL[mode]
+    compile_outputs = partial(compile_outputs, dead_letters=dead_letters)
     expected = parts_of(compile_outputs, only=pipeline)
     for check in checks:
-        assert parts_found(check, only=pipeline) == expected
+        assert parts_found(partial(check, dead_letters=dead_letters), only=pipeline) == expected
 
 
 @pytest.mark.parametrize("mode", LOCAL)

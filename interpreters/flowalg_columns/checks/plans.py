@@ -16,7 +16,6 @@ from flowalg_shard.triggers.summary import SummaryColumns
 from returns.result import Failure, Result, Success, safe
 
 from flowalg.combiners.core import Over, component_combiners
-from flowalg.combiners.result_shapes import combined_shape
 from flowalg.data.errors import FlowalgError, UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, kv_of
 from flowalg.elementwise.steps import Step
@@ -39,8 +38,9 @@ from flowalg_columns.checks.shapes import (
     shape_with_side,
     unknown_function_result,
 )
+from flowalg_columns.checks.stages import result_pair
 from flowalg_columns.checks.streams import require_lateness, require_observable
-from flowalg_columns.combiners import argument_of, may_be_native, unknown_result
+from flowalg_columns.combiners import argument_of, may_be_native
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,8 +74,8 @@ def check_outputs(
 
     ``plan`` returns the plan that the engine makes of named outputs.
     """
-    planned = safe(exceptions=(UnsupportedError,))(lambda: plan(require_outputs(outputs)))()
-    return planned.bind(lambda made: check_plan(made, requirements))
+    plan_outputs = safe(exceptions=(UnsupportedError,))(lambda: plan(require_outputs(outputs)))
+    return plan_outputs().bind(lambda made: check_plan(made, requirements))
 
 
 def check_plan(plan: Plan, requirements: Requirements) -> Result[Plan, UnsupportedError]:
@@ -205,19 +205,15 @@ class _Parts:
         """Returns the shape of a key with the result of a combiner."""
         if not isinstance(elements, RecordOf) or len(elements.fields) != 2:
             return None
-        key, value = (part.shape for part in elements.fields)
-        result = combined_shape(node.combiner, value)
-        if result is None:
-            self.keep(unknown_result(node, value))
-            return None
+        result = self.attempt(result_pair, node, elements)
         parts = component_combiners(node.combiner)
-        if not self.requires.streams and all(map(may_be_native, parts)):
+        if result is not None and not self.requires.streams and all(map(may_be_native, parts)):
             for part in parts:
-                argument = argument_of(part, value)
+                argument = argument_of(part, elements.fields[1].shape)
                 if isinstance(part, Over) and argument.shape is None:
                     opaque = first_opaque(argument)
                     self.keep(unknown_function_result(self.requires.engine, part.label, opaque))
-        return kv_of(key, result)
+        return result
 
     def united(self, shapes: Sequence[Shape | None]) -> Shape | None:
         """Returns the shape of a union, which all inputs of a known shape have."""

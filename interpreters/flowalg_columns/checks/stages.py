@@ -48,7 +48,12 @@ def grouped_pair(node: CombinePerKey, elements: Shape) -> RecordOf:
 
     Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for a result of an unknown type.
     """
-    key, value = require_exact_pairs(elements, node.label).fields
+    return result_pair(node, require_exact_pairs(elements, node.label))
+
+
+def result_pair(node: CombinePerKey, pair: RecordOf) -> RecordOf:
+    """Returns the shape of a key with a combiner's result; raises ``UnsupportedError`` if its type is unknown."""
+    key, value = pair.fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
         raise unknown_result(node, value.shape)
