@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import flowalg_spark
 import polars as pl
@@ -32,6 +32,7 @@ from flowalg import (
     FlowalgError,
     PCollection,
     Perfect,
+    Sessions,
     Source,
     Sum,
     Timeline,
@@ -42,12 +43,15 @@ from flowalg.interpreters import Feature
 from flowalg.pipeline.structure import sources_of
 from flowalg.plan import Plan, plan_batch
 from flowalg.watermarks import WatermarkPolicy
+from flowalg.windows import WindowFn
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 from tests.support.step_pairs import OTHERS, any_pipelines
 from tests.support.unsupported import (
     IN_BATCHES,
     ONLY_IN_BATCHES,
     ONLY_IN_STREAMS,
+    Pairs,
+    echo,
     halve,
     names_of_parts,
     pipeline_of,
@@ -206,21 +210,58 @@ def test_parts_of_all_outputs_are_reported() -> None:
     assert len(parts_of(compile_stream, first=first, second=second)) == 2
 
 
+UNKNOWN: Final = POINTS.map(halve).combine_per_key(Count())
+OUTPUTS: Final = POINTS.map(halve).process(echo(float, int), in_order=True)
+UNITED: Final = flatten(*cast("tuple[Pairs, Pairs]", (POINTS.map(lambda pair: pair.key), POINTS)))
+CONSEQUENCES: Final[Mapping[str, tuple[PCollection[object], PCollection[object]]]] = {
+    "grouping": (UNKNOWN, UNKNOWN.map_values(untyped).combine_per_key(Sum()).map(lambda pair: pair.value)),
+    "join": (UNKNOWN, UNKNOWN.inner_join(UNKNOWN).map_values(untyped)),
+    "side input": (
+        UNKNOWN,
+        POINTS.combine_per_key(Sum()).map_with(UNKNOWN.as_map(), lambda pair, counts: counts.get(1.5, 0)),
+    ),
+    "union": (UNKNOWN, flatten(UNKNOWN, UNKNOWN.filter(lambda pair: pair.value > 1)).map_values(untyped)),
+    "computation": (UNKNOWN, UNKNOWN.process(echo(float), in_order=True)),
+    "outputs of a computation": (OUTPUTS, OUTPUTS.combine_per_key(Sum())),
+    "union of two types": (UNITED, UNITED.combine_per_key(Sum())),
+}
+"""Pipelines with one part that engines cannot run, and with what follows from it."""
+
+
 @pytest.mark.parametrize("mode", LOCAL)
-def test_what_follows_from_an_unsupported_part_is_not_one(mode: str) -> None:
-    """Neither a grouping of unknown elements, nor a union, a join or a side input with them."""
+@pytest.mark.parametrize("consequence", CONSEQUENCES)
+def test_what_follows_from_an_unsupported_part_is_not_one(mode: str, consequence: str) -> None:
+    """What reads elements of an unknown type is reported once their type is known."""
     compile_outputs, *checks = LOCAL[mode]
-    unknown = POINTS.map(halve).combine_per_key(Count())
-    grouped = unknown.map_values(untyped).combine_per_key(Sum()).map(lambda pair: pair.value)
-    joined = unknown.inner_join(unknown).map_values(untyped)
-    read = POINTS.combine_per_key(Sum()).map_with(unknown.as_map(), lambda pair, counts: counts.get(1.5, 0))
-    united = flatten(unknown, unknown.filter(lambda pair: pair.value > 1)).map_values(untyped)
-    outputs = {"grouped": grouped, "joined": joined, "read": read, "united": united}
-    expected = parts_of(compile_outputs, only=unknown)
+    cause, whole = CONSEQUENCES[consequence]
+    expected = parts_of(compile_outputs, only=cause)
     assert len(expected) == 1
-    assert parts_of(compile_outputs, **outputs) == expected
+    assert parts_of(compile_outputs, only=whole) == expected
     for check in checks:
-        assert parts_found(check, **outputs) == expected
+        assert parts_found(check, only=whole) == expected
+
+
+@pytest.mark.parametrize("mode", LOCAL)
+@pytest.mark.parametrize("windows", [FixedWindows(timedelta(minutes=1)), Sessions(timedelta(minutes=1))])
+def test_the_types_after_a_join_are_those_that_engines_have(mode: str, windows: WindowFn) -> None:
+    """A part after a join of any kind, whose message has the type of the pairs, is found once."""
+    compile_outputs, *checks = LOCAL[mode]
+    left = POINTS.window(windows, allowed_lateness=timedelta(0))
+    right = left.filter(lambda pair: pair.value > 1)
+    joins: list[PCollection[object]] = [
+        left.inner_join(right),
+        left.left_join(right),
+        left.full_join(right),
+        left.semi_join(right),
+        left.anti_join(right),
+        left.except_(right),
+    ]
+    for joined in joins:
+        keyed = joined.key_by(lambda element: (element, 0.5)).combine_per_key(Count())
+        expected = parts_of(compile_outputs, only=keyed)
+        assert len(expected) == 1
+        for check in checks:
+            assert parts_found(check, only=keyed) == expected
 
 
 def test_one_transform_may_have_several_unsupported_parts() -> None:

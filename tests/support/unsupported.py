@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import reduce
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -16,6 +16,7 @@ from flowalg.triggers import AtMeasure
 from tests.support.scores import POINTS
 
 Pairs: TypeAlias = PCollection[KV[str, int]]
+K = TypeVar("K")
 Part: TypeAlias = Callable[[Pairs], Pairs]
 
 
@@ -59,12 +60,16 @@ def with_unknown_argument(pairs: Pairs) -> Pairs:
     return pairs.combine_per_key(Quantile.of(untyped, 0.5)).map(retype)
 
 
+def echo(key: type[K], result: type[int] | None = None) -> Computation[K, int, int, int]:
+    """Returns a computation whose outputs have an unknown type, unless it is given."""
+    return Computation(
+        initial=0, on_element=lambda n, seen, clocks: Transition(n, emit=[seen.value]), result=result
+    )
+
+
 def with_untyped_outputs(pairs: Pairs) -> Pairs:
     """A computation whose outputs have an unknown type."""
-    echo: Computation[str, int, int, int] = Computation(
-        initial=0, on_element=lambda n, element, clocks: Transition(n, emit=[element.value])
-    )
-    return pairs.process(echo, in_order=True).map(retype)
+    return pairs.process(echo(str), in_order=True).map(retype)
 
 
 def with_other_default(pairs: Pairs) -> Pairs:
@@ -90,7 +95,7 @@ def without_lateness(minutes: int) -> Part:
 
     def part(pairs: Pairs) -> Pairs:
         windowed = pairs.window(FixedWindows(minutes_of(minutes))).combine_per_key(Sum())
-        return windowed.combine_per_key(Sum()).window(GlobalWindows())
+        return windowed.combine_per_key(Count()).window(GlobalWindows())
 
     return part
 
