@@ -177,7 +177,28 @@ class MissingExtraError(FlowalgError, ImportError):
 
 
 class UnsupportedError(FlowalgError, NotImplementedError):
-    """An interpreter cannot run this pipeline. The message names the unsupported part and an interpreter that can."""
+    """An interpreter cannot run this pipeline. The message names each unsupported part with its remedy, one a line.
+
+    ``parts`` are the errors of these parts, in the order of the pipeline.
+    """
+
+    _parts: tuple[UnsupportedError, ...] = ()
+
+    @classmethod
+    def of(cls, first: UnsupportedError, *others: UnsupportedError) -> UnsupportedError:
+        """Returns the error of all parts of some errors, each once; of one part it is the error of that part."""
+        found = tuple({str(part): part for error in (first, *others) for part in error.parts}.values())
+        if len(found) == 1:
+            return found[0]
+        lines = "".join(f"\n  {number}. {part}" for number, part in enumerate(found, start=1))
+        whole = cls(f"{len(found)} parts of the pipeline are unsupported:{lines}")
+        whole._parts = found
+        return whole
+
+    @property
+    def parts(self) -> tuple[UnsupportedError, ...]:
+        """The errors of the unsupported parts: of one part, the error itself."""
+        return self._parts or (self,)
 
 
 class CheckpointError(FlowalgError, RuntimeError):

@@ -48,11 +48,17 @@ def require_outputs(
     if not isinstance(outputs, Mapping) or not outputs:
         valid = 'a PCollection, or several by their names, such as {"totals": totals, "clean": clean}'
         raise ArgumentError("outputs", outputs, valid)
+    mixed: list[UnsupportedError] = []
     for name, collection in outputs.items():
         require_name("a name of outputs", name)
         if not isinstance(collection, PCollection):
             raise ArgumentError(f"the output {name!r}", collection, "a PCollection")
-        emits_panes(collection.node)
+        try:
+            emits_panes(collection.node)
+        except UnsupportedError as error:
+            mixed.append(error)
+    if mixed:
+        raise UnsupportedError.of(*mixed)
     return dict(outputs)
 
 

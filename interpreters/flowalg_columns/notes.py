@@ -38,7 +38,7 @@ def report_functions(notes: Iterable[LiftingNote], *, require_lifted: bool) -> N
     """Logs each function that runs in Python once; raises ``UnsupportedError`` if all functions must be lifted."""
     in_python = [note for note in dict.fromkeys(notes) if note.reason is not None]
     if in_python and require_lifted:
-        raise UnsupportedError(f"require_lifted: {'; '.join(map(str, in_python))}")
+        raise UnsupportedError.of(*(UnsupportedError(f"require_lifted: {note}") for note in in_python))
     for note in in_python:
         _log(note)
 

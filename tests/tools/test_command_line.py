@@ -12,9 +12,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import games
+import polars as pl
 import pyarrow as pa
 import pytest
 from flowalg_laws.strategies.computations import RUNNING_TOTAL
+from flowalg_polars import streaming
 from flowalg_reference import explain_when, run, run_batch, why_not
 from flowalg_spark import pane_table
 from flowalg_tools.cli import main
@@ -497,6 +499,32 @@ OTHER = (
     .combine_per_key(Sum.of(games.points_of), Count(), into=games.Standing)
 )
 """
+
+
+UNSUPPORTED = """
+import games
+from flowalg import Count, FixedWindows, Sum
+
+counts = games.SCORES.key_by(lambda score: score.points / 2).combine_per_key(Count())
+totals = games.SCORES.key_by(games.team_of).window(FixedWindows(games.MINUTE)).combine_per_key(Sum.of(games.points_of))
+OUTPUTS = {"counts": counts, "totals": totals}
+"""
+
+
+def test_a_plan_shows_all_unsupported_parts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``flowalg plan`` has an error in one line for each part that the engine cannot run, with its stage."""
+    (folder / "unsupported.py").write_text(UNSUPPORTED)
+    rows = pl.read_parquet("scores.parquet").drop("seen")
+    stream = streaming.StreamInput(streaming.Frames([rows]), BoundedOutOfOrderness(MINUTE))
+    list(streaming.batches(games.STANDINGS, {games.SCORES: stream}, checkpoint="state"))
+    first, second = output_of(capsys, "plan", "unsupported:OUTPUTS", "state", code=2).splitlines()
+    assert first.startswith("error: combine_per_key(Count): keys must not contain floats")
+    assert second.startswith(
+        "error: combine_per_key(Sum) over fixed windows of a minute has no allowed_lateness"
+    )
+    assert second.endswith(
+        "pass window(..., allowed_lateness=timedelta(...)), or FOREVER if that is intended"
+    )
 
 
 @pytest.mark.usefixtures("spark")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import takewhile
 
 from flowalg.data.errors import SchemaMismatchError, UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, contains_float
@@ -83,11 +84,14 @@ def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
     return TupleOf((main, read))
 
 
-def result_shape(engine: str, chain: Sequence[StepAnalysis], before: Shape) -> Shape:
-    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown."""
+def result_shape(engine: str, chain: Sequence[StepAnalysis], before: Shape | None) -> Shape:
+    """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown.
+
+    The message names the first step after which it is no longer known.
+    """
     after = chain[-1].after if chain else before
     if after is None:
-        first = next(analysis for analysis in chain if analysis.after is None)
+        *_, first = takewhile(lambda analysis: analysis.after is None, reversed(chain))
         f = user_call(first.step.function).f
         argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
         raise unknown_function_result(engine, first.step.label, first.opaque, f"pass {argument}=..., or ")

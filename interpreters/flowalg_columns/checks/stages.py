@@ -8,6 +8,7 @@ from attrs import evolve, frozen
 from flowalg_shard.computations.stage import ComputationStage, output_shape
 from flowalg_shard.contents.stage import Stage, aggregate_columns, side_columns
 from flowalg_shard.step.window_assignment import assigned_in_columns
+from flowalg_shard.triggers.summary import SummaryColumns
 
 from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.combiners.result_shapes import combined_shape
@@ -47,7 +48,12 @@ def grouped_pair(node: CombinePerKey, elements: Shape) -> RecordOf:
 
     Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for a result of an unknown type.
     """
-    key, value = require_exact_pairs(elements, node.label).fields
+    return result_pair(node, require_exact_pairs(elements, node.label))
+
+
+def result_pair(node: CombinePerKey, pair: RecordOf) -> RecordOf:
+    """Returns the shape of a key with a combiner's result; raises ``UnsupportedError`` if its type is unknown."""
+    key, value = pair.fields
     result = combined_shape(node.combiner, value.shape)
     if result is None:
         raise unknown_result(node, value.shape)
@@ -57,7 +63,8 @@ def grouped_pair(node: CombinePerKey, elements: Shape) -> RecordOf:
 def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingStage:
     """Returns the stage of a grouping of one input of pairs, or of a co-group of several.
 
-    Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold.
+    Raises ``UnsupportedError`` for types of keys and of combiners' results that columns do not hold, and for a trigger
+    that counts beyond 64 bits.
     """
     pairs = [require_exact_pairs(shape, node.label) for shape in elements]
     require_one_key(pairs, node.label)
@@ -65,6 +72,7 @@ def grouping_stage(node: GroupingNode, elements: Sequence[Shape]) -> GroupingSta
     if not isinstance(result, RecordOf):
         raise unknown_result(node, pairs[0].fields[1].shape)
     effective, key = node.windowed_by, key_and_value(layout_of(result))[0]
+    SummaryColumns.of(effective.strategy.trigger)
     stage = Stage(
         node.label,
         leaf_columns(key),

@@ -64,9 +64,9 @@ def require_policy(watermark: object) -> None:
         raise ArgumentError("StreamInput.watermark", watermark, valid)
 
 
-def require_observable(policy: WatermarkPolicy, source: str, *, publishes: bool) -> None:
-    """Raises ``UnsupportedError`` for a policy that needs a bounded source, or one that publishes its watermark."""
-    if isinstance(policy, Perfect) and not publishes:
+def require_observable(policy: WatermarkPolicy, source: str) -> None:
+    """Raises ``UnsupportedError`` for the policy of a source without a watermark if only a bounded source has it."""
+    if isinstance(policy, Perfect):
         raise UnsupportedError(
             f"source {source!r}: the watermark policy Perfect needs to know the future elements of its source, which a "
             "stream does not; use BoundedOutOfOrderness(delay), or another policy, unless the source publishes its "

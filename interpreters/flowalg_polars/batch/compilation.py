@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
+from functools import partial
 from glob import glob
 from itertools import chain
 from os import PathLike
@@ -17,12 +18,14 @@ from typing import Final, TypeAlias, TypeVar, Unpack, assert_never, cast, overlo
 import polars as pl
 from attrs import field, frozen
 from flowalg_columns.batch_interpreter import BatchOptions
+from flowalg_columns.checks.plans import check_outputs, reporting_all_parts
 from flowalg_columns.layout import fields_in
 from flowalg_columns.notes import report_functions
 from flowalg_columns.text.listing import nested_files, require_file
 from flowalg_shard.tables.columns import PROCESSING_TIME
+from returns.result import Result
 
-from flowalg.data.errors import ArgumentError, ElementError, is_url, path_text, require_flag
+from flowalg.data.errors import ArgumentError, ElementError, UnsupportedError, is_url, path_text, require_flag
 from flowalg.data.time import processing_time
 from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.nodes import SourceNode
@@ -30,7 +33,7 @@ from flowalg.pipeline.outputs import ONLY_OUTPUT
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode
-from flowalg.plan.plan import plan_batch
+from flowalg.plan.plan import Plan, plan_batch
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_polars.batch.computations import lower_computation
@@ -40,7 +43,7 @@ from flowalg_polars.batch.flow import Flow, union
 from flowalg_polars.batch.groups import lower_grouping
 from flowalg_polars.batch.joins import explode_lists, lower_co_group, lower_join
 from flowalg_polars.batch.side_inputs import lower_side_input
-from flowalg_polars.capabilities import BATCH
+from flowalg_polars.capabilities import BATCH, REQUIREMENTS
 from flowalg_polars.columns import polars_type
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import PaneFrame, flat_rows, output_in, pane_frame
@@ -102,6 +105,21 @@ def compile(
     return frames[ONLY_OUTPUT] if isinstance(outputs, PCollection) else frames
 
 
+def check(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]], *, dead_letters: bool = False
+) -> Result[Plan, UnsupportedError]:
+    """Returns the plan of a pipeline or of named outputs, or the error with all ``parts`` that a batch cannot run.
+
+    It is what ``compile`` raises, without data. ``dead_letters`` is that of ``compile``.
+
+    Example::
+
+        batch.check(totals).alt(lambda error: error.parts)
+    """
+    plan = partial(plan_batch, dead_letters=dead_letters, most_paths=_MOST_PATHS)
+    return check_outputs(outputs, plan, REQUIREMENTS)
+
+
 def _compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, BatchInput],
@@ -120,7 +138,8 @@ def _compile(
     now = pl.lit(processing_time(datetime.now(UTC) if time is None else time), pl.Int64())
     letters = DeadLetters() if dead_letters else None
     flow = Fold(_Lowering(frames, now, plan.readers, letters, unfired))
-    flows = {name: flow(node) for name, node in plan.outputs.items()}
+    with reporting_all_parts(plan, REQUIREMENTS):
+        flows = {name: flow(node) for name, node in plan.outputs.items()}
     report_functions(
         chain.from_iterable(flow.notes for flow in flows.values()), require_lifted=require_lifted
     )

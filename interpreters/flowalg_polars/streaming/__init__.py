@@ -9,7 +9,7 @@ checkpoint, ``plan`` says what a changed pipeline can continue from it, and ``re
 from flowalg_shard.state.compatibility import Outcome, StageFinding
 from flowalg_shard.state.plans import ChangePlan
 
-from flowalg_polars.streaming.inspection import open_keys, open_state, plan, replay_log, reshard
+from flowalg_polars.streaming.inspection import check, open_keys, open_state, plan, replay_log, reshard
 from flowalg_polars.streaming.options import StreamOptions
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
@@ -38,6 +38,7 @@ __all__ = [
     "StreamInput",
     "StreamOptions",
     "batches",
+    "check",
     "drain",
     "open_keys",
     "open_state",

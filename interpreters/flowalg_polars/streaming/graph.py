@@ -8,6 +8,7 @@ from typing import TypeAlias, assert_never
 
 import polars as pl
 from attrs import define, field, frozen
+from flowalg_columns.checks.plans import Requirements, reporting_all_parts
 from flowalg_columns.checks.shapes import require_equal_shapes, shape_with_side
 from flowalg_columns.checks.streams import require_lateness
 from flowalg_columns.layout import layout_of, leaf_columns
@@ -95,7 +96,7 @@ class Graph:
     plan: Plan
     sources: Mapping[str, Upstream]
     cluster: Cluster
-    finite: bool
+    requirements: Requirements
     bad_records: BadRecords | None
     late_data: bool
     shared: frozenset[PlanNode]
@@ -109,23 +110,24 @@ class Graph:
         plan: Plan,
         sources: Mapping[str, Upstream],
         cluster: Cluster,
+        requirements: Requirements,
         *,
-        finite: bool,
         bad_records: BadRecords | None = None,
         late_data: bool = False,
     ) -> tuple[Graph, dict[str, OutputOperator]]:
         """Compiles a plan whose sources derive their clocks as ``sources`` say.
 
-        Unless the input is ``finite``, windows need a lateness. Elements on which a step fails are added to
-        ``bad_records``; without it they fail the run. With ``late_data`` drops are single elements.
+        Elements on which a step fails are added to ``bad_records``; without it they fail the run. With ``late_data``
+        drops are single elements. Raises ``UnsupportedError`` with all parts that do not meet the requirements.
         """
         upstreams = read_together(sources, plan.read_together)
         shared = {node for node, readers in plan.readers.items() if readers > 1}
         if any(isinstance(upstream, FromSource) and upstream.follows for upstream in upstreams.values()):
             shared.update(plan.sources.values())  # the stages that only follow them
-        graph = cls(plan, upstreams, cluster, finite, bad_records, late_data, frozenset(shared))
+        graph = cls(plan, upstreams, cluster, requirements, bad_records, late_data, frozenset(shared))
         of = Fold(graph._compile)
-        return graph, {name: graph._output(name, of) for name in plan.outputs}
+        with reporting_all_parts(plan, requirements):
+            return graph, {name: graph._output(name, of) for name in plan.outputs}
 
     def _reads(
         self, of: Fold[PlanNode, CompiledNode], *inputs: Sequence[PlanNode]
@@ -171,6 +173,7 @@ class Graph:
     def _make(self, node: PlanNode, of: Fold[PlanNode, CompiledNode]) -> CompiledNode:
         match node:
             case planned.Read(source=source):
+                self.requirements.require_observable(source.name)
                 return CompiledNode(
                     Elements(source.shape, ELEMENT_META), lambda arrivals: arrivals[source.name]
                 )
@@ -236,7 +239,7 @@ class Graph:
             self.cluster.shards,
             late_data=self.late_data,
         )
-        if not self.finite:
+        if self.requirements.lateness:
             require_lateness(prepared.stage.label, prepared.stage.strategy)
         upstreams, followed = self._reads(of, node.inputs)
         operator = Grouping(upstreams, prepared.stage, followed=followed.upstreams)

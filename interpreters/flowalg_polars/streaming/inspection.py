@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import Final, TypeVar
 
 import polars as pl
+from flowalg_columns.checks.plans import check_outputs
 from flowalg_columns.codec import Codec
 from flowalg_shard.clocks.exchange import FromSource
 from flowalg_shard.clocks.signals import signal_of
@@ -19,16 +21,18 @@ from flowalg_shard.state.plans import ChangePlan
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.tables.columns import END, SHARD, START
 from flowalg_shard.tables.packing import stack
+from returns.result import Result
 
 from flowalg.computations.computation import Computation
 from flowalg.computations.contents import KeyContents
-from flowalg.data.errors import ArgumentError, CheckpointError, require_flag
+from flowalg.data.errors import ArgumentError, CheckpointError, UnsupportedError, require_flag
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.plan.plan import plan_stream
+from flowalg.plan.plan import Plan, plan_stream
 from flowalg.runs.metrics import SignalToKey
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import Perfect
+from flowalg_polars.capabilities import STREAM_REQUIREMENTS
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.options import require_shards
@@ -142,6 +146,21 @@ def _read_committed(
     return stored_stage.description, stores
 
 
+def check(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]], *, dead_letters: bool = False
+) -> Result[Plan, UnsupportedError]:
+    """Returns the plan of a pipeline or of named outputs, or the error with all ``parts`` that a stream cannot run.
+
+    It is what ``batches`` raises, but it needs no data, and leaves out the watermark policies of inputs.
+    ``dead_letters`` is that of ``batches``.
+
+    Example::
+
+        streaming.check(totals).alt(lambda error: error.parts)
+    """
+    return check_outputs(outputs, partial(plan_stream, dead_letters=dead_letters), STREAM_REQUIREMENTS)
+
+
 def plan(
     pipeline: PCollection[object] | Mapping[str, PCollection[object]],
     checkpoint: str | PathLike[str],
@@ -170,7 +189,7 @@ def plan(
     assert opened.manifest is not None, "a checkpoint that was read has a manifest"
     count = opened.manifest.shards if shards is None else require_shards(shards)
     upstreams = {name: FromSource(Perfect(), name) for name in planned.sources}
-    graph, _ = Graph.compile(planned, upstreams, Cluster(shards=count), finite=False)
+    graph, _ = Graph.compile(planned, upstreams, Cluster(shards=count), STREAM_REQUIREMENTS)
     change_plan = graph.compared(opened)
     for stage in opened.manifest.stages:
         for shard in stage.shards:

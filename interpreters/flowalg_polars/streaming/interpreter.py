@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar, overload
 
-from attrs import field, frozen
-from flowalg_columns.checks.streams import require_observable
+from attrs import evolve, field, frozen
 from flowalg_columns.observed_rows import require_policy
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
@@ -22,7 +21,7 @@ from flowalg.runs.output import Output, joined
 from flowalg.runs.panes import Drop
 from flowalg.runs.run import Outputs, Run, run_of
 from flowalg.runs.timeline import Timeline
-from flowalg_polars.capabilities import timeline_capabilities
+from flowalg_polars.capabilities import STREAM_REQUIREMENTS, timeline_capabilities
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import read_output
 from flowalg_polars.streaming.graph import Graph
@@ -94,8 +93,14 @@ class PolarsStreaming:
             for name, read in plan.sources.items()
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
+        observed = {
+            name: source.generated_by.policy
+            for name, source in sources.items()
+            if isinstance(source, ObservedClocks) and not source.generated_by.publishes
+        }
+        requirements = evolve(STREAM_REQUIREMENTS, lateness=False, observed=observed)
         graph, operators = Graph.compile(
-            plan, upstreams, self.cluster, finite=True, bad_records=bad, late_data=self.late_data
+            plan, upstreams, self.cluster, requirements, bad_records=bad, late_data=self.late_data
         )
         by_name: dict[str, list[Output[object]]] = {name: [] for name in outputs}
         dropped: list[Drop] = []
@@ -131,6 +136,4 @@ class PolarsStreaming:
     ) -> PublishedClocks | ObservedClocks:
         if not self.generate_watermarks:
             return PublishedClocks(node, bad)
-        generated_by = require_policy(node.name, timeline)
-        require_observable(generated_by.policy, node.name, publishes=generated_by.publishes)
-        return ObservedClocks(node, timeline, generated_by, bad=bad)
+        return ObservedClocks(node, timeline, require_policy(node.name, timeline), bad=bad)

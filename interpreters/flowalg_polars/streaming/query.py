@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar, overload
 
 import polars as pl
 from attrs import define, evolve, field, frozen
-from flowalg_columns.checks.streams import require_observable, ticks_with_times
+from flowalg_columns.checks.streams import ticks_with_times
 from flowalg_columns.notes import LiftingNote, report_functions
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
@@ -42,6 +42,7 @@ from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.metrics import QueryProgress, SourceMetrics, StageMetrics
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Drop, Pane
+from flowalg_polars.capabilities import STREAM_REQUIREMENTS
 from flowalg_polars.errors import raise_causes
 from flowalg_polars.frames.pane_frame import read_output, shown_columns
 from flowalg_polars.streaming.drops import DropFields, StageDrops
@@ -223,7 +224,6 @@ class Query:
         for name, stream in streams.items():
             if not isinstance(stream, StreamInput):
                 raise ArgumentError(f"the input of source {name!r}", stream, "a StreamInput")
-            require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
             if options.tick_when_idle and stream.processing_time is not None:
                 raise ticks_with_times(name)
         bad = BadRecords() if options.dead_letters else None
@@ -234,8 +234,12 @@ class Query:
         }
         upstreams = {name: source.upstream for name, source in sources.items()}
         cluster = Cluster(shards=options.shards)
+        observed = {
+            name: stream.watermark for name, stream in streams.items() if stream.source_watermark is None
+        }
+        requirements = evolve(STREAM_REQUIREMENTS, lateness=not replays, observed=observed)
         graph, operators = Graph.compile(
-            plan, upstreams, cluster, finite=replays, bad_records=bad, late_data=options.late_data
+            plan, upstreams, cluster, requirements, bad_records=bad, late_data=options.late_data
         )
         report_functions(graph.notes, require_lifted=options.require_lifted)
         readers = {

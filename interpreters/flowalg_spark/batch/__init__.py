@@ -1,5 +1,5 @@
 """Spark batch: bounded pipelines as relational algebra over DataFrames."""
 
-from flowalg_spark.batch.compilation import CAPABILITIES, compile, run
+from flowalg_spark.batch.compilation import CAPABILITIES, check, compile, run
 
-__all__ = ["CAPABILITIES", "compile", "run"]
+__all__ = ["CAPABILITIES", "check", "compile", "run"]

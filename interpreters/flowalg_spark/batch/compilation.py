@@ -12,9 +12,11 @@ from itertools import chain
 from typing import Final, TypeVar, Unpack, cast, overload
 
 from flowalg_columns import batch_interpreter as shared
+from flowalg_columns.checks.plans import check_outputs, reporting_all_parts
 from flowalg_columns.notes import report_functions
 from flowalg_shard.tables.columns import PROCESSING_TIME
 from pyspark.sql import DataFrame
+from returns.result import Result
 
 from flowalg.data.errors import ArgumentError, UnsupportedError, require_flag
 from flowalg.data.shapes import RecordOf
@@ -23,12 +25,12 @@ from flowalg.pipeline.nodes import Node, SourceNode
 from flowalg.pipeline.outputs import ONLY_OUTPUT, emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_grouping
-from flowalg.plan.plan import plan_batch
+from flowalg.plan.plan import Plan, plan_batch
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.runs.run import Outputs, Run, run_of
 from flowalg_spark.batch.dead_letters import DeadLetters
 from flowalg_spark.batch.lowering import lower
-from flowalg_spark.capabilities import BATCH
+from flowalg_spark.capabilities import BATCH, REQUIREMENTS
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.encoding.sql import NULL, Sql
@@ -107,6 +109,21 @@ def compile(
     return _compile(outputs, inputs, **options)
 
 
+def check(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]], *, dead_letters: bool = False
+) -> Result[Plan, UnsupportedError]:
+    """Returns the plan of a pipeline or of named outputs, or the error with all ``parts`` that a batch cannot run.
+
+    It is what ``compile`` raises, without data. ``dead_letters`` is that of ``compile``.
+
+    Example::
+
+        batch.check(totals).alt(lambda error: error.parts)
+    """
+    plan = partial(plan_batch, dead_letters=dead_letters)
+    return check_outputs(outputs, plan, REQUIREMENTS)
+
+
 def _compile(
     outputs: Mapping[str, PCollection[A]],
     inputs: Mapping[AnySource, DataFrame],
@@ -133,7 +150,7 @@ def _compile(
     def bind(source: SourceNode, frame: DataFrame) -> Flow:
         return bind_source(source, frame, None, clock)
 
-    with require_sendable(*plan.roots):
+    with require_sendable(*plan.roots), reporting_all_parts(plan, REQUIREMENTS):
         flows = lower(plan, bounded, bind, clock, letters)
         report_functions(
             chain.from_iterable(flow.notes for flow in flows.values()), require_lifted=require_lifted

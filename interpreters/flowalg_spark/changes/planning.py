@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 
 from attrs import evolve
+from flowalg_columns.checks.plans import reporting_all_parts
 from flowalg_shard import FromSource, StageDescription
 from flowalg_shard.state import plans
 from flowalg_shard.state.compatibility import Outcome, StageFinding, compare_stages
@@ -18,6 +19,7 @@ from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import Plan
 from flowalg.watermarks import MonotonicTimestamps
+from flowalg_spark.capabilities import STREAM_REQUIREMENTS
 from flowalg_spark.encoding.columns import select
 from flowalg_spark.encoding.schema import spark_type
 from flowalg_spark.encoding.sql import NULL
@@ -106,11 +108,12 @@ def _stages(
         for name, read in planned.sources.items()
     }
     lowering = Lowering.of(planned, sources, ids or (0,), 0, metrics=False, late_data=False)
-    if single:
-        streams = [lowering.output(name) for name in planned.outputs]
-    else:
-        lowering.outputs()
-        streams = lowering.parked
+    with reporting_all_parts(planned, STREAM_REQUIREMENTS):
+        if single:
+            streams = [lowering.output(name) for name in planned.outputs]
+        else:
+            lowering.outputs()
+            streams = lowering.parked
     stages = [stage for stream in streams for stage in stream.stages]
     return stages if ids is not None else [evolve(stage, shards=None) for stage in stages]
 

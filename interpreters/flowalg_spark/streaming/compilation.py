@@ -13,7 +13,8 @@ from os import PathLike
 from typing import Final, TypeVar, Unpack, overload
 
 from attrs import evolve, field, frozen
-from flowalg_columns.checks.streams import require_observable, require_policy, ticks_with_times
+from flowalg_columns.checks.plans import check_outputs, reporting_all_parts
+from flowalg_columns.checks.streams import require_policy, ticks_with_times
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD, DROP, ERROR, LATE_TIME, METRICS
 from flowalg_columns.notes import report_functions
 from flowalg_columns.panes import METRICS_COLUMN
@@ -25,6 +26,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from returns.result import Result
 
 from flowalg.analysis.clock_needs import ticks_off
 from flowalg.data.errors import ArgumentError, UnsupportedError, path_text
@@ -36,7 +38,7 @@ from flowalg.plan.plan import Plan
 from flowalg.runs.inputs import AnySource, inputs_by_name
 from flowalg.watermarks import WatermarkPolicy
 from flowalg_spark.batch.lowering import lower
-from flowalg_spark.capabilities import STREAMING
+from flowalg_spark.capabilities import STREAM_REQUIREMENTS, STREAMING
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, where
 from flowalg_spark.frames.drop_columns import drop_columns, drop_struct
@@ -214,6 +216,21 @@ def compile(
     return frame
 
 
+def check(
+    outputs: PCollection[object] | Mapping[str, PCollection[object]], *, dead_letters: bool = False
+) -> Result[Plan, UnsupportedError]:
+    """Returns the plan of a pipeline or of named outputs, or the error with all ``parts`` that a stream cannot run.
+
+    It is what ``compile`` raises, but it needs no data, and leaves out the watermark policies of inputs.
+    ``dead_letters`` is that of ``compile``.
+
+    Example::
+
+        streaming.check(totals).alt(lambda error: error.parts)
+    """
+    return check_outputs(outputs, partial(plan_query, dead_letters=dead_letters), STREAM_REQUIREMENTS)
+
+
 def stream_sources(
     outputs: PCollection[object] | Mapping[str, PCollection[object]],
     inputs: Mapping[AnySource, StreamInput],
@@ -238,7 +255,6 @@ def stream_sources(
         require_column_types(
             name, stream.frame, {argument: getattr(stream, argument) for argument in STREAM_COLUMNS}
         )
-        require_observable(stream.watermark, name, publishes=stream.source_watermark is not None)
         if options.tick_when_idle and stream.processing_time is not None:
             raise ticks_with_times(name)
     session = next(iter(streams.values())).frame.sparkSession
@@ -314,27 +330,43 @@ def compile_sources(
 ) -> PaneFrame[A] | PaneFrame[object]:
     """Returns outputs over the streams of their sources, by name."""
     plan = plan_query(require_outputs(outputs), dead_letters=options.dead_letters)
+    observed = {
+        name: source.upstream.policy
+        for name, source in sources.items()
+        if isinstance(source.upstream, FromSource) and not source.upstream.publishes
+    }
+    requirements = evolve(STREAM_REQUIREMENTS, observed=observed)
+    with require_sendable(*plan.roots), reporting_all_parts(plan, requirements):
+        for name in plan.sources:
+            requirements.require_observable(name)
+        return _compile_plan(outputs, plan, sources, options)
+
+
+def _compile_plan(
+    outputs: PCollection[A] | Mapping[str, PCollection[object]],
+    plan: Plan,
+    sources: Mapping[str, SourceStream],
+    options: Options,
+) -> PaneFrame[A] | PaneFrame[object]:
     if not isinstance(outputs, PCollection):
         require_column_names(outputs, next(iter(sources.values())).frame.sparkSession)
         lowering = _lowering(plan, sources, options)
-        with require_sendable(*plan.roots):
-            slots = lowering.outputs()
-            return output_frame(plan, slots, lowering.parked, lowering.stages if options.metrics else ())
+        slots = lowering.outputs()
+        return output_frame(plan, slots, lowering.parked, lowering.stages if options.metrics else ())
     if not plan.stages and not options.dead_letters:
         return _compile_stateless(outputs, plan, sources)
     lowering = _lowering(plan, sources, options)
-    with require_sendable(*plan.roots):
-        flow = lowering.output(ONLY_OUTPUT).flow
-        if options.metrics or options.dead_letters:
-            flow = evolve(
-                flow,
-                frame=with_metrics_observed(
-                    flow.frame,
-                    lowering.stages if options.metrics else (),
-                    dead_letters=options.dead_letters,
-                ),
-            )
-        return pane_frame(outputs, flow, partial(_with_drops, flow, panes=plan.emits_panes(ONLY_OUTPUT)))
+    flow = lowering.output(ONLY_OUTPUT).flow
+    if options.metrics or options.dead_letters:
+        flow = evolve(
+            flow,
+            frame=with_metrics_observed(
+                flow.frame,
+                lowering.stages if options.metrics else (),
+                dead_letters=options.dead_letters,
+            ),
+        )
+    return pane_frame(outputs, flow, partial(_with_drops, flow, panes=plan.emits_panes(ONLY_OUTPUT)))
 
 
 def _lowering(plan: Plan, sources: Mapping[str, SourceStream], options: Options) -> Lowering:
@@ -366,9 +398,8 @@ def _compile_stateless(
     def bind(source: SourceNode, frame: DataFrame) -> Flow:
         return bind_source(source, frame, evolve(columns[source.name], elements_only=True))
 
-    with require_sendable(*plan.roots):
-        (flow,) = lower(plan, frames, bind, now()).values()
-        return pane_frame(pipeline, flow, partial(_with_no_drops, flow))
+    (flow,) = lower(plan, frames, bind, now()).values()
+    return pane_frame(pipeline, flow, partial(_with_no_drops, flow))
 
 
 def _with_no_drops(flow: Flow, *, metrics: bool) -> DataFrame:

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from flowalg import FlowalgError, Perfect
-from flowalg.errors import ArgumentError
+from flowalg.errors import ArgumentError, UnsupportedError
 from flowalg_tools.cli.diff import compare_triggers
 from flowalg_tools.cli.draw import draw_pipeline
 from flowalg_tools.cli.explain import explain_pipeline
@@ -460,6 +460,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         app(None if arguments is None else list(arguments))
+    except UnsupportedError as error:
+        for part in error.parts:
+            print_error(str(part))
+        return 2
     except FlowalgError as error:
         print_error(str(error))
         return 2
