@@ -43,7 +43,7 @@ def require_equal_shapes(shapes: Sequence[Shape]) -> None:
     for other in shapes:
         if other != shapes[0]:
             raise UnsupportedError(
-                f"flatten: all collections must have elements of one type; got {shapes[0]} and {other}"
+                f"flatten: the elements of all collections must be of one type, or of types that have a sum; got {shapes[0]} and {other}"
             )
 
 

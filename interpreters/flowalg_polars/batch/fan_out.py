@@ -25,7 +25,7 @@ def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow:
     for other in others:
         if other.shape != first.shape:
             raise UnsupportedError(
-                f"flatten: all collections must have elements of one type; got {first.shape} and {other.shape}"
+                f"flatten: the elements of all collections must be of one type, or of types that have a sum; got {first.shape} and {other.shape}"
             )
 
     def apply(rows: pl.DataFrame) -> pl.DataFrame:

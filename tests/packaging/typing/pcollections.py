@@ -139,7 +139,6 @@ def sums(
     assert_type(tagged("flight")(Flight), type[Flight])
     source = Source("events", one_of(Flight, Stats), event_time=INGRESS_TIME)
     assert_type(source, Source[Flight | Stats])
-    assert_type(flights.map(lambda f: f, result=one_of(Flight, Stats)), PCollection[Flight | Stats])
 
 
 def windows(keyed: PCollection[KV[str, Flight]]) -> None:
