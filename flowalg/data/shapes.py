@@ -268,27 +268,55 @@ def required(shape: Shape) -> Shape:
 def sum_of(members: Iterable[Shape]) -> Shape:
     """Returns the shape of a value that has one of some shapes; it is optional if one of them is.
 
-    Raises ``RecordTypeError`` if neither Python nor JSON could tell two of them apart.
+    Those of one generic class are one member, whose parts have the sums of their parts: ``KV[str, A] | KV[str, B]`` is
+    ``KV[str, A | B]``. Raises ``RecordTypeError`` if neither Python nor JSON could tell two members apart.
     """
-    distinct: dict[Shape, None] = {}
+    distinct: dict[type, Shape] = {}
     nullable = False
     for member in members:
         nullable |= isinstance(member, OptionalOf)
-        inner = required(member)
-        distinct.update(dict.fromkeys(_shapes_in(inner) if isinstance(inner, SumOf) else [inner]))
-    first, *others = distinct
-    for one, other in combinations(distinct, 2):
+        for shape in _members_of(required(member)):
+            cls = class_of(shape)
+            distinct[cls] = _both(distinct[cls], shape) if cls in distinct else shape
+    first, *others = distinct.values()
+    for one, other in combinations(distinct.values(), 2):
         both = ", ".join(sorted(_kinds(one) & _kinds(other)))
         if both:
-            raise RecordTypeError(
-                f"{one} | {other} is not an element type: its members cannot be told apart, since both are {both}; "
-                f"{_REMEDY_OF_RECORDS if isinstance(one, RecordOf) else _REMEDY_OF_OTHERS}"
-            )
+            remedy = _REMEDY_OF_RECORDS if isinstance(one, RecordOf) else _REMEDY_OF_OTHERS
+            raise _no_sum(one, other, f"both are {both}; {remedy}")
     if others:
-        _require_tags(distinct)
-    named = (Field(tag_of(shape).name, shape) for shape in distinct)
+        _require_tags(distinct.values())
+    named = (Field(tag_of(shape).name, shape) for shape in distinct.values())
     whole = SumOf(tuple(sorted(named, key=_rank, reverse=True))) if others else first
     return optional(whole) if nullable else whole
+
+
+def _members_of(shape: Shape) -> tuple[Shape, ...]:
+    return tuple(member.shape for member in shape.members) if isinstance(shape, SumOf) else (shape,)
+
+
+def _both(one: Shape, other: Shape) -> Shape:
+    """Returns the shape of values of two shapes whose class is the same."""
+    if one == other:
+        return one
+    match one, other:
+        case RecordOf(cls=cls, fields=fields), RecordOf(fields=others) if len(fields) == len(others):
+            parts = zip(fields, others, strict=True)
+            return RecordOf(cls, tuple(Field(a.name, sum_of((a.shape, b.shape))) for a, b in parts))
+        case TupleOf(items=items), TupleOf(items=others) if len(items) == len(others):
+            return TupleOf(tuple(sum_of(both) for both in zip(items, others, strict=True)))
+        case (ListOf(of=a), ListOf(of=b)):
+            return ListOf(sum_of((a, b)))
+        case (SetOf(of=a, mutable=mutable), SetOf(of=b)):
+            return SetOf(sum_of((a, b)), mutable)
+        case _:
+            raise _no_sum(one, other, f"both are of {class_of(one).__name__}; {_REMEDY_OF_OTHERS}")
+
+
+def _no_sum(one: Shape, other: Shape, why: str) -> RecordTypeError:
+    return RecordTypeError(
+        f"{one} | {other} is not an element type: its members cannot be told apart, since {why}"
+    )
 
 
 _REMEDY_OF_RECORDS: Final = "use classes with different names, or @tagged(name) on one of them"
@@ -319,10 +347,6 @@ def _rank(member: Field) -> tuple[str, str]:
             return cls.__name__, member.name
         case _:
             return member.name, member.name
-
-
-def _shapes_in(whole: SumOf) -> list[Shape]:
-    return [member.shape for member in whole.members]
 
 
 @frozen

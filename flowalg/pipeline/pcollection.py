@@ -764,6 +764,14 @@ class PCollection(HasView, Generic[A_co]):
 
 
 @overload
+def flatten(
+    first: PCollection[KV[K, Out1]], second: PCollection[KV[K, Out2]], /
+) -> PCollection[KV[K, Out1 | Out2]]: ...
+@overload
+def flatten(
+    first: PCollection[KV[K, Out1]], second: PCollection[KV[K, Out2]], third: PCollection[KV[K, Out3]], /
+) -> PCollection[KV[K, Out1 | Out2 | Out3]]: ...
+@overload
 def flatten(first: PCollection[Out1], second: PCollection[Out2], /) -> PCollection[Out1 | Out2]: ...
 @overload
 def flatten(

@@ -148,7 +148,8 @@ def test_columns_order_values_as_python_does(values: list[Element]) -> None:
         (datetime | str, "since both are texts"),
         (Colour | str, "since both are texts"),
         (list[int] | tuple[int, int], "since both are arrays"),
-        (KV[str, int] | KV[str, str], "since both are objects with the tag kv"),
+        (KV[str, int] | KV[str, float], r"int \| float is not an element type"),
+        (tuple[int, str] | tuple[int], "since both are of tuple"),
         (Model | dict[str, int], r"dict\[str, int\].* is not an element type"),
         (Model | object, "object.* is not an element type"),
     ],
@@ -351,6 +352,16 @@ def test_only_a_sum_has_a_partition() -> None:
         ArgumentError, match="kind must be a class of which some elements are; they are Model | Seen"
     ):
         EITHER.only(str)
+
+
+def test_types_of_one_class_are_one_member() -> None:
+    """The sum of two pairs, tuples or lists has the sums of their parts."""
+    pairs, lists = KV[str, Model] | KV[str, Seen], list[int] | list[str]
+    assert shape_of(pairs) == shape_of(KV[str, Model | Seen])
+    assert shape_of(tuple[int, str] | tuple[str, str]) == shape_of(tuple[int | str, str])
+    assert shape_of(lists | pairs | None) == shape_of(list[int | str] | KV[str, Model | Seen] | None)
+    keyed = flatten(EITHER.only(Model).key_by(lambda m: m.query), EITHER.only(Seen).key_by(lambda s: s.query))
+    assert keyed.shape == shape_of(KV[str, Model | Seen])
 
 
 def test_flatten_of_two_types_is_their_sum() -> None:

@@ -21,6 +21,7 @@ from flowalg import (
     Source,
     Sum,
     TopN,
+    flatten,
 )
 
 SALES: Final = Source("sales", Sale, event_time=lambda s: s.at)
@@ -61,11 +62,21 @@ def grade(note: str) -> int:
     return best
 
 
+def value_of(event: Sale | Offer) -> float:
+    """The amount of a sale, or the discount of an offer."""
+    match event:
+        case Sale(amount=amount):
+            return float(amount)
+        case Offer(discount=discount):
+            return float(discount)
+
+
 DAYS: Final = CalendarDays("Asia/Kathmandu", timedelta(hours=18, minutes=45))
 """Days that start at 13:00 UTC, as they always have since 1986."""
 in_minutes: Final = amounts.window(FixedWindows(MINUTE))
 prices: Final = SALES.key_by(lambda s: s.country).map_values(lambda s: s.price)
 offered: Final = OFFERS.key_by(lambda o: o.user).map_values(lambda o: o.discount).window(FixedWindows(MINUTE))
+either: Final = flatten(SALES, OFFERS).key_by(lambda event: event.user).map_values(value_of)
 large: Final = SALES.filter(lambda s: s.amount > 250 and s.country != "jp").map(
     lambda s: Large(s.user, s.country, s.amount * 2)
 )
@@ -89,6 +100,7 @@ PIPELINES: Final[Mapping[str, PCollection[object]]] = {
     .combine_per_key(Count()),
     "two stages": in_minutes.combine_per_key(Sum()).map(lambda pair: pair.value).combine_globally(Max()),
     "windowed join": in_minutes.inner_join(offered),
+    "a sum of two types": either.window(FixedWindows(MINUTE)).combine_per_key(Sum()),
     "top ten per window": prices.window(FixedWindows(MINUTE)).combine_per_key(TopN(10)),
     "a function in Python": SALES.key_by(lambda s: grade(s.note))
     .window(FixedWindows(MINUTE))

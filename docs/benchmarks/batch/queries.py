@@ -86,6 +86,15 @@ def _join(sales: DataFrame, offers: DataFrame) -> DataFrame:
     return left.join(right, ["user", "window"])
 
 
+def _either(sales: DataFrame, offers: DataFrame) -> DataFrame:
+    """One wide record, with nulls for the fields of the other type."""
+    wide = sales.select("user", "at", "amount", F.lit(None).cast("long").alias("discount")).union(
+        offers.select("user", "at", F.lit(None).cast("long").alias("amount"), "discount")
+    )
+    value = F.coalesce(F.col("amount").cast("double"), F.col("discount").cast("double"))
+    return wide.groupBy("user", F.window("at", "1 minute")).agg(F.sum(value).alias("value"))
+
+
 def _top_ten(sales: DataFrame, offers: DataFrame) -> DataFrame:
     return sales.groupBy("country", F.window("at", "1 minute")).agg(
         F.max_by("price", "price", 10).alias("value")
@@ -146,6 +155,7 @@ def _queries() -> Iterator[Query]:
         ("key", "window", "value.*"),
     )
     yield evolve(joined, joins=True)
+    yield evolve(query("a sum of two types", _either), joins=True)
     yield evolve(query("top ten per window", _top_ten), of_rows=("country", "window.start", "value"))
     in_python = query("a function in Python", _python_function)
     yield evolve(in_python, of_rows=("key", "window.start", "value"), lifted=False)

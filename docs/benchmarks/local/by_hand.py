@@ -35,6 +35,7 @@ COLUMNS: Final[Mapping[str, list[pl.Expr]]] = {
     "session count": _KEY_AND_VALUE,
     "two stages": [_window_start(), pl.col("value")],
     "windowed join": [pl.col("key"), _window_start(), *_fields("value", "_1", "_2")],
+    "a sum of two types": _KEY_AND_VALUE,
     "top ten per window": _KEY_AND_VALUE,
 }
 """The columns of the panes that the queries by hand also return."""
@@ -88,6 +89,15 @@ def _join(sales: Frame, offers: Frame) -> Frame:
     return left.join(right, on=["user", "at"])
 
 
+def _either(sales: Frame, offers: Frame) -> Frame:
+    """One wide record, with nulls for the fields of the other type."""
+    wide = pl.concat(
+        [sales.select("user", "at", "amount"), offers.select("user", "at", "discount")], how="diagonal"
+    )
+    value = pl.coalesce(pl.col("amount").cast(pl.Float64()), pl.col("discount").cast(pl.Float64()))
+    return wide.group_by("user", MINUTE).agg(value.sum().alias("value"))
+
+
 def _top_ten(sales: Frame, offers: Frame) -> Frame:
     return sales.group_by("country", MINUTE).agg(pl.col("price").top_k(10).sort(descending=True))
 
@@ -100,6 +110,7 @@ POLARS: Final[Mapping[str, Callable[[Frame, Frame], Frame]]] = {
     "session count": _sessions,
     "two stages": _two_stages,
     "windowed join": _join,
+    "a sum of two types": _either,
     "top ten per window": _top_ten,
 }
 
@@ -133,6 +144,10 @@ DUCKDB: Final[Mapping[str, str]] = {
     "windowed join": (
         f'select l."user", l.start, amount, discount from (select "user", {_START} as start, amount from sales) l'
         f' join (select "user", {_START} as start, discount from offers) r using ("user", start)'
+    ),
+    "a sum of two types": (
+        f'select "user", {_START}, sum(amount::double) from (select "user", "at", amount from sales'
+        ' union all select "user", "at", discount from offers) group by all'
     ),
     "top ten per window": f"select country, {_START}, max(price, 10) from sales group by all",
 }

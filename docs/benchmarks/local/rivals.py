@@ -19,6 +19,7 @@ from docs.benchmarks.batch.data import Files, Offer, Sale, files
 from docs.benchmarks.batch.pipelines import OFFERS, PIPELINES, SALES
 from docs.benchmarks.local.by_hand import COLUMNS, DUCKDB, POLARS
 from flowalg import Source
+from flowalg.pipeline import sources
 
 CORES: Final = 2
 
@@ -26,7 +27,7 @@ CORES: Final = 2
 def rivals(query: str, where: Files) -> Mapping[str, Callable[[], pl.DataFrame]]:
     """The functions that compute a query, from scanning its files to a frame in memory."""
     inputs: dict[Source[Sale] | Source[Offer], str] = {SALES: str(where.sales)}
-    if query == "windowed join":
+    if OFFERS in sources(PIPELINES[query]):
         inputs[OFFERS] = str(where.offers)
     sales, offers = (f"{path}/*.parquet" for path in (where.sales, where.offers))
     database = duckdb.connect(config={"threads": CORES})

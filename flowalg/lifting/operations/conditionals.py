@@ -13,7 +13,6 @@ from flowalg.lifting.tree.expressions import (
     FALSE,
     TRUE,
     Apply,
-    As,
     Choice,
     Constant,
     Expr,
@@ -36,7 +35,12 @@ def choose(condition: Expr, then: Expr, otherwise: Expr, location: str) -> Expr:
         return Opaque(
             None, f"a conditional with results of type {then.shape} and {otherwise.shape}", location
         )
-    return Choice(condition, widen(then, shape), widen(otherwise, shape), shape)
+    chosen, other = inject(then, shape), inject(otherwise, shape)
+    if chosen is None or other is None:
+        return Opaque(
+            shape, f"a conditional with results of type {then.shape} and {otherwise.shape}", location
+        )
+    return Choice(condition, chosen, other, shape)
 
 
 def common_shape(first: Expr, second: Expr) -> shapes.Shape | None:
@@ -53,19 +57,9 @@ def common_shape(first: Expr, second: Expr) -> shapes.Shape | None:
 
 def widen(expr: Expr, shape: shapes.Shape) -> Expr:
     """Returns the expression with a shape that includes its own, such as the optional of it."""
-    if expr.shape == shape:
-        return expr
-    if isinstance(expr, Constant) and expr.value is None:
-        return Constant(None, shape)
-    whole = shapes.required(shape)
-    if not isinstance(whole, shapes.SumOf) or expr.shape == whole:
-        return As(expr, shape)
-    if isinstance(expr.shape, shapes.OptionalOf):
-        missing = is_none(expr, "")
-        return Choice(missing, Constant(None, shape), widen(unwrap_optional(expr, ""), shape), shape)
-    injected = inject(expr, whole)
-    assert injected is not None, "a value of a member"
-    return injected if shape == whole else As(injected, shape)
+    injected = inject(expr, shape)
+    assert injected is not None, "its values are of the shape"
+    return injected
 
 
 def is_assignable(shape: shapes.Shape, expr: Expr) -> bool:
@@ -74,7 +68,7 @@ def is_assignable(shape: shapes.Shape, expr: Expr) -> bool:
         return isinstance(shape, shapes.OptionalOf)
     if expr.shape is None or isinstance(expr, Opaque):
         return expr.shape == shape
-    return common_sum(expr.shape, shape) == shape
+    return inject(expr, shape) is not None
 
 
 def to_bool(of: Expr, location: str) -> Expr:

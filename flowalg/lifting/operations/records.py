@@ -16,7 +16,7 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import BOOLEAN, TEXT, EnumOf, ListOf, RecordOf, TupleOf, kv_of, shape_of
 from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.operations.conversions import int_constant
-from flowalg.lifting.operations.sums import common_sum
+from flowalg.lifting.operations.sums import common_sum, inject
 from flowalg.lifting.python.attributes import is_plain_attribute, lacks_attribute
 from flowalg.lifting.python.captured_values import MISSING, to_constant
 from flowalg.lifting.python.enums import overrides
@@ -96,9 +96,10 @@ def make_list(parts: tuple[Expr, ...], location: str) -> Expr:
     """Lifts a list whose items have the same shape."""
     shapes = [part.shape for part in parts if part.shape is not None]
     shape = common_sum(*shapes) if shapes and len(shapes) == len(parts) else None
-    if shape is None:
+    items = [inject(part, shape) for part in parts] if shape is not None else []
+    if shape is None or None in items:
         return _first_unknown(parts) or Opaque(None, "a list whose items have no common type", location)
-    return Apply(Op.LIST, tuple(widen(part, shape) for part in parts), ListOf(shape), location)
+    return Apply(Op.LIST, tuple(item for item in items if item is not None), ListOf(shape), location)
 
 
 def _first_unknown(parts: tuple[Expr, ...]) -> Opaque | None:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flowalg.data.errors import RecordTypeError
-from flowalg.data.shapes import OptionalOf, Shape, SumOf, sum_of
-from flowalg.lifting.tree.expressions import As, Build, Constant, Expr, Part
+from flowalg.data.shapes import (
+    BOOLEAN,
+    OptionalOf,
+    RecordOf,
+    Shape,
+    SumOf,
+    TupleOf,
+    class_of,
+    inner_shapes,
+    required,
+    sum_of,
+)
+from flowalg.lifting.tree.expressions import Apply, As, Build, Choice, Constant, Expr, Part, items_of
+from flowalg.lifting.tree.primitives import Op
 
 
 def common_sum(*several: Shape) -> Shape | None:
@@ -15,15 +29,73 @@ def common_sum(*several: Shape) -> Shape | None:
         return None
 
 
-def inject(expr: Expr, whole: SumOf) -> Expr | None:
-    """Returns a value of a member, or of a sum of some members, as one of a sum; ``None`` for another value."""
-    own = {part.shape: part for part in parts_of_sum(expr)} if isinstance(expr.shape, SumOf) else {}
-    if not own and expr.shape is not None:
-        own = {OptionalOf(expr.shape): As(expr, OptionalOf(expr.shape))}
-    optional = [OptionalOf(member.shape) for member in whole.members]
-    if not own or not own.keys() <= set(optional):
+def inject(expr: Expr, shape: Shape) -> Expr | None:
+    """Returns an expression with a shape that includes its own; ``None`` if columns cannot change to it.
+
+    Values of a member, or of a sum of some members, become those of a sum; so do the parts of records and tuples.
+    """
+    own = expr.shape
+    match shape:
+        case _ if own == shape:
+            return expr
+        case OptionalOf(of=inner):
+            return _inject_optional(expr, shape, inner)
+        case SumOf(members=members):
+            parts = parts_of_sum(expr) if isinstance(own, SumOf) else (expr,)
+            return _build(shape, [_member(parts, OptionalOf(member.shape)) for member in members], len(parts))
+        case RecordOf() | TupleOf() if isinstance(own, RecordOf | TupleOf) and class_of(own) == class_of(
+            shape
+        ):
+            wanted = inner_shapes(shape)
+            if len(wanted) != len(inner_shapes(own)):
+                return None
+            each = [inject(part, of) for part, of in zip(_parts_of(expr), wanted, strict=True)]
+            injected = tuple(part for part in each if part is not None)
+            return Build(shape, injected) if len(injected) == len(each) else None
+        case _:
+            return None
+
+
+def _inject_optional(expr: Expr, shape: OptionalOf, inner: Shape) -> Expr | None:
+    if isinstance(expr, Constant) and expr.value is None:
+        return Constant(None, shape)
+    if isinstance(expr.shape, OptionalOf):
+        injected = inject(As(expr, expr.shape.of), inner)
+        missing = Apply(Op.IS_NONE, (expr,), BOOLEAN, "")
+        return (
+            None if injected is None else Choice(missing, Constant(None, shape), As(injected, shape), shape)
+        )
+    injected = inject(expr, inner)
+    return None if injected is None else As(injected, shape)
+
+
+def _member(parts: Sequence[Expr], shape: OptionalOf) -> Expr | None:
+    """Returns the part that is a value of a member, as an optional; ``None`` if there is none."""
+    for part in parts:
+        if part.shape is not None and class_of(required(part.shape)) == class_of(shape.of):
+            return inject(part, shape)
+    return None
+
+
+def _build(whole: SumOf, parts: Sequence[Expr | None], needed: int) -> Expr | None:
+    """Returns a value of a sum from those of its members that it may be of; ``None`` if some are not members."""
+    if sum(part is not None for part in parts) < needed:
         return None
-    return Build(whole, tuple(own.get(shape, Constant(None, shape)) for shape in optional))
+    members = zip(whole.members, parts, strict=True)
+    return Build(whole, tuple(part or Constant(None, OptionalOf(member.shape)) for member, part in members))
+
+
+def _parts_of(of: Expr) -> tuple[Expr, ...]:
+    """Returns the parts of a record or tuple."""
+    match of:
+        case Build(parts=parts):
+            return parts
+        case _:
+            assert isinstance(of.shape, RecordOf | TupleOf), "a value with parts"
+            if isinstance(of.shape, TupleOf):
+                return items_of(of)
+            fields = enumerate(of.shape.fields)
+            return tuple(Part(of, number, field.name, field.shape) for number, field in fields)
 
 
 def parts_of_sum(of: Expr) -> tuple[Expr, ...]:

@@ -43,7 +43,8 @@ def require_equal_shapes(shapes: Sequence[Shape]) -> None:
     for other in shapes:
         if other != shapes[0]:
             raise UnsupportedError(
-                f"flatten: the elements of all collections must be of one type, or of types that have a sum; got {shapes[0]} and {other}"
+                "flatten: the elements of all collections must be of one type, or of types that have a sum; got "
+                f"{shapes[0]} and {other}"
             )
 
 

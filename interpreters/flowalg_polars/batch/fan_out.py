@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import polars as pl
 from attrs import evolve
+from flowalg_columns.checks.shapes import require_equal_shapes
 
-from flowalg.data.errors import UnsupportedError
 from flowalg.elementwise.steps import Step
 from flowalg_polars.batch.flow import Flow
 from flowalg_polars.lowering.programs import compile_steps
@@ -21,12 +21,8 @@ from flowalg_polars.lowering.python_steps import frame_schema
 def fan_out(flow: Flow, chains: Sequence[tuple[Step, ...]]) -> Flow:
     """Returns the union of several chains of steps over a flow."""
     programs = [compile_steps(chain, flow.shape, flow.meta) for chain in chains]
-    first, *others = programs
-    for other in others:
-        if other.shape != first.shape:
-            raise UnsupportedError(
-                f"flatten: the elements of all collections must be of one type, or of types that have a sum; got {first.shape} and {other.shape}"
-            )
+    require_equal_shapes([program.shape for program in programs])
+    first = programs[0]
 
     def apply(rows: pl.DataFrame) -> pl.DataFrame:
         return pl.concat([program.compute(rows) for program in programs])

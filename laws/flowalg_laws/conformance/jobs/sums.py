@@ -100,6 +100,11 @@ def five_of(event: Event) -> Iterable[Span]:
     return five(Reading(event.query, 0, event.at, event.at))
 
 
+def seen_at(item: Reading | Seen) -> Event:
+    """Returns an event with the event time of a reading or an event."""
+    return item if isinstance(item, Seen) else seen_of(item)
+
+
 def in_order(several: Iterable[Event]) -> list[Event]:
     """Returns events as lists have them: by event time, forecasts before sightings, then by their fields."""
     return sorted(several, key=lambda e: (e.at, isinstance(e, Seen), e.query, e.rate))
@@ -227,6 +232,25 @@ def a_join_with_a_sum(readings: list[Reading]) -> Answer:
                 yield KV(name, (reading.value, event)), window
 
 
+@job(
+    flatten(VALUES, sightings.key_by(lambda e: e.query))
+    .window(FIVE, allowed_lateness=FOREVER)
+    .group_by_key(),
+    SOME,
+    MORE,
+)
+def a_union_of_keyed_values(readings: list[Reading], others: list[Reading]) -> Answer:
+    """Pairs with values of two types are pairs with a value of either."""
+    items: list[Reading | Seen] = [*readings, *map(seen_of, others)]
+    for name, window, group in grouped(
+        items,
+        lambda item: item.query if isinstance(item, Seen) else item.key,
+        lambda item: five_of(seen_at(item)),
+    ):
+        ordered = sorted(group, key=lambda item: (item.at, isinstance(item, Reading)))
+        yield KV(name, [item.value if isinstance(item, Reading) else item for item in ordered]), window
+
+
 largest: PCollection[KV[str, Event]] = (
     of_readings.key_by(lambda e: e.query)
     .window(FIVE, allowed_lateness=FOREVER)
@@ -295,6 +319,7 @@ JOBS = (
     a_sum_that_may_be_none,
     the_largest_of_a_sum,
     a_join_with_a_sum,
+    a_union_of_keyed_values,
     a_side_input_of_a_sum,
     a_computation_over_a_sum,
     a_sum_that_nothing_groups,
