@@ -381,8 +381,8 @@ def tagged(name: str, *, field: str = "$type") -> Callable[[type[A]], type[A]]:
     ... @frozen
     ... class Counted:
     ...     query: str
-    >>> tag_of_class(Counted)
-    Tag(name='count', field='kind')
+    >>> print(Source("events", one_of(Score, Counted), event_time=lambda event: noon(0)).shape)
+    Score | Counted
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.-]*", name, re.ASCII):
         raise ArgumentError("tagged.name", name, "a letter followed by letters, digits, _, - and .")
@@ -413,8 +413,8 @@ def one_of(*classes: type[object]) -> type[object]:
 
     Example:
 
-    >>> str(shape_of(one_of(int, str)))
-    'int | str'
+    >>> print(Source("events", one_of(Score, str), event_time=lambda event: noon(0)).shape)
+    Score | str
     """
     _ = shape_of(whole := Union[classes])  # noqa: UP007  # raises for other than element types
     return cast("type[object]", whole)

@@ -14,11 +14,28 @@ import pytest
 from attrs import evolve
 from flowalg_laws import check_computation
 from hypothesis import strategies as st
-from zeitgeist import Alert, Detection, Generator, Injected, Kind, Traffic, detector, score
+from zeitgeist import (
+    Alert,
+    Bucket,
+    Detection,
+    Generator,
+    Injected,
+    Kind,
+    Model,
+    Search,
+    Traffic,
+    alerts,
+    detector,
+    model_calculator,
+    model_updates,
+    score,
+    window_counter,
+    window_counts,
+)
 from zeitgeist.running import on_reference, run_zeitgeist
 from zeitgeist.searches import BEGIN, SECOND
 
-from flowalg import KV
+from flowalg import KV, flatten
 from flowalg.data.time import event_time, processing_time
 from flowalg.runs import OutputElement
 
@@ -58,9 +75,25 @@ def test_anomalies_change_the_traffic(traffic: Traffic) -> None:
     assert {injected.kind for injected in traffic.injected} == set(Kind)
 
 
-def test_the_detector_is_a_computation() -> None:
-    """Its transitions are valid and deterministic, and in order it does not depend on micro-batches."""
-    check_computation(detector, st.integers(0, 100))
+buckets = st.builds(Bucket, st.just(BEGIN), st.integers(0, 100))
+models = st.builds(Model, st.floats(0, 100), st.integers(0, 100))
+a_search = st.builds(Search, st.just("a"), st.just(BEGIN), st.just(BEGIN), st.just(BEGIN))
+
+
+def test_each_of_the_three_is_a_computation() -> None:
+    """Their transitions are valid and deterministic, and in order they do not depend on micro-batches."""
+    check_computation(window_counter, a_search)
+    check_computation(model_calculator, buckets)
+    either: st.SearchStrategy[Bucket | Model] = buckets | models
+    check_computation(detector, either)
+
+
+def test_the_streams_have_the_types_of_the_paper() -> None:
+    """The detector reads a stream of counts and one of models (Figure 3)."""
+    assert str(window_counts.shape) == "KV[str, Bucket]"
+    assert str(model_updates.shape) == "KV[str, Model]"
+    assert str(flatten(window_counts, model_updates).shape) == "KV[str, Bucket | Model]"
+    assert str(alerts.shape) == "KV[str, Alert]"
 
 
 @pytest.mark.thorough

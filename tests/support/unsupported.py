@@ -78,10 +78,10 @@ def with_other_default(pairs: Pairs) -> Pairs:
 
 
 def with_two_types(pairs: Pairs) -> Pairs:
-    """A union of elements of two types."""
-    texts: PCollection[object] = pairs.map(lambda pair: pair.key)
-    others: PCollection[object] = pairs
-    return flatten(texts, others).map(retype)
+    """A union of elements of two types that have no sum."""
+    numbers: PCollection[object] = pairs.map(lambda pair: 1)
+    floats: PCollection[object] = pairs.map(lambda pair: 0.5)
+    return flatten(numbers, floats).map(retype)
 
 
 def with_long_measure(pairs: Pairs) -> Pairs:

@@ -3,12 +3,23 @@
 ``alerts`` is the pipeline, ``Generator`` makes searches with known anomalies, and ``score`` compares alerts with them.
 """
 
-from zeitgeist.detection import Alert, Model, alerts, counts, detector
+from zeitgeist.detection import (
+    Alert,
+    Bucket,
+    Model,
+    alerts,
+    detector,
+    model_calculator,
+    model_updates,
+    window_counter,
+    window_counts,
+)
 from zeitgeist.scores import Detection, Scores, score
 from zeitgeist.searches import Generator, Injected, Kind, Search, Traffic, searches
 
 __all__ = [
     "Alert",
+    "Bucket",
     "Detection",
     "Generator",
     "Injected",
@@ -18,8 +29,11 @@ __all__ = [
     "Search",
     "Traffic",
     "alerts",
-    "counts",
     "detector",
+    "model_calculator",
+    "model_updates",
     "score",
     "searches",
+    "window_counter",
+    "window_counts",
 ]

@@ -1,7 +1,7 @@
-"""Zeitgeist as a pipeline: counts per second, a model of each query, and a detector of spikes and dips.
+"""Zeitgeist as its paper has it (MillWheel, Figures 2, 3 and 9): three computations, with typed streams between them.
 
-The counts are a grouping into windows of a second (the window counter of MillWheel, Figure 2); the model and the
-detector are a computation. A dip is a lack of data, which no element can report: a timer does.
+A window counter counts the searches of each second, a model calculator learns how many are usual, and a detector
+compares both streams. A dip is a lack of data, which no element can report: a timer does.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from flowalg import KV, Computation, Count, FixedWindows, PCollection
-from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
-from zeitgeist.searches import SECOND, Kind, searches
+from flowalg import KV, Computation, PCollection, flatten
+from flowalg.computations import Clocks, EventTimer, Late, Observed, Timer, Transition
+from zeitgeist.searches import SECOND, Kind, Search, searches
 
 LEARNING: Final = 60
 """The number of seconds from which a model learns before it judges."""
@@ -40,14 +40,54 @@ class Alert:
     expected: float
 
 
+# The window counter
+
+
+@frozen
+class Bucket:
+    """The number of searches in the second that begins at ``start``."""
+
+    start: datetime
+    count: int
+
+
+@frozen
+class Buckets:
+    """The seconds of a query that are not complete, in order."""
+
+    open: list[Bucket]
+
+
+def count_search(state: Buckets, seen: Observed[str, Search], clocks: Clocks) -> Transition[Buckets, Bucket]:
+    """Updates the running total of a second, and sets a timer for when all of its searches have been observed."""
+    start = seen.event_time.replace(microsecond=0)
+    counts = {bucket.start: bucket.count for bucket in state.open}
+    counts[start] = counts.get(start, 0) + 1
+    buckets = [Bucket(begin, counts[begin]) for begin in sorted(counts)]
+    return Transition(Buckets(buckets), set=[EventTimer(start.isoformat(), start + SECOND)])
+
+
+def emit_bucket(state: Buckets, timer: Timer, clocks: Clocks) -> Transition[Buckets, Bucket]:
+    """Emits a second, at the event time of its end."""
+    complete = [bucket for bucket in state.open if bucket.start.isoformat() == timer.tag]
+    rest = [bucket for bucket in state.open if bucket.start.isoformat() != timer.tag]
+    return Transition(Buckets(rest) if rest else None, emit=complete)
+
+
+window_counter: Final = Computation(
+    initial=Buckets([]), on_element=count_search, on_timer=emit_bucket, name="window counter"
+)
+
+
+# The model calculator
+
+
 @frozen
 class Model:
-    """What is known of a query: the usual searches per second, how many seconds it has, and the current anomaly."""
+    """What is usual for a query: its searches per second, and from how many seconds this has been learnt."""
 
     mean: float = 0.0
     seconds: int = 0
-    last: datetime | None = None
-    current: Kind | None = None
 
     @property
     def judges(self) -> bool:
@@ -63,50 +103,84 @@ class Model:
         """The silence that is a dip, in whole seconds: without anomaly, it has the probability ``SURPRISE``."""
         return math.ceil(-math.log(SURPRISE) / max(self.mean, 0.01)) * SECOND
 
-    def learn(self, count: int, second: datetime) -> Model:
-        """Returns the model after a usual second."""
+    def learn(self, count: int) -> Model:
+        """Returns the model after a second; a spike does not change it."""
+        if self.is_spike(count):
+            return self
         weight = max(WEIGHT, 1 / (self.seconds + 1))
-        return evolve(
-            self,
-            mean=self.mean + (count - self.mean) * weight,
-            seconds=self.seconds + 1,
-            last=second,
-            current=None,
-        )
+        return Model(self.mean + (count - self.mean) * weight, self.seconds + 1)
 
 
-def observe_count(model: Model, seen: Observed[str, int], clocks: Clocks) -> Transition[Model, Alert]:
-    """Judges the count of a second, or learns from it; a silence from then on will fire a timer."""
-    second = seen.event_time.replace(microsecond=0)
-    if model.is_spike(seen.value):
-        alerts = [] if model.current is Kind.SPIKE else [Alert(Kind.SPIKE, second, model.mean)]
-        after = evolve(model, last=second, current=Kind.SPIKE)
-    else:
-        alerts, after = [], model.learn(seen.value, second)
+def learn_bucket(model: Model, seen: Observed[str, Bucket], clocks: Clocks) -> Transition[Model, Model]:
+    """Learns from a second, and emits the new model."""
+    after = model.learn(seen.value.count)
+    return Transition(after, emit=[after], set=[EventTimer(FORGET, seen.event_time + FORGOTTEN)])
+
+
+def forget_model(model: Model, timer: Timer, clocks: Clocks) -> Transition[Model, Model]:
+    """Forgets a query."""
+    return Transition(None)
+
+
+model_calculator: Final = Computation(
+    initial=Model(), on_element=learn_bucket, on_timer=forget_model, name="model calculator"
+)
+
+
+# The spike and dip detector
+
+
+@frozen
+class Watch:
+    """The state of the detector: the newest model, the last second with searches, and the current anomaly."""
+
+    model: Model = Model()
+    last: datetime | None = None
+    current: Kind | None = None
+
+
+def observe(state: Watch, seen: Observed[str, Bucket | Model], clocks: Clocks) -> Transition[Watch, Alert]:
+    """Keeps a model, or judges a second by the model before it; a silence from then on will fire a timer."""
+    match seen.value:
+        case Model() as model:
+            return Transition(evolve(state, model=model))
+        case Bucket(start=second, count=count):
+            return _judge(state, second, count, seen.event_time)
+
+
+def _judge(state: Watch, second: datetime, count: int, end: datetime) -> Transition[Watch, Alert]:
+    model, is_spike = state.model, state.model.is_spike(count)
+    begins = is_spike and state.current is not Kind.SPIKE
+    silent = end + model.patience + timedelta.resolution  # after the count of the second that ends then
     return Transition(
-        after,
-        emit=alerts,
-        set=[EventTimer(SILENCE, second + SECOND + after.patience), EventTimer(FORGET, second + FORGOTTEN)],
+        Watch(model, second, Kind.SPIKE if is_spike else None),
+        emit=[Alert(Kind.SPIKE, second, model.mean)] if begins else [],
+        set=[EventTimer(SILENCE, silent), EventTimer(FORGET, end + FORGOTTEN)],
     )
 
 
-def observe_silence(model: Model, timer: Timer, clocks: Clocks) -> Transition[Model, Alert]:
+def observe_silence(state: Watch, timer: Timer, clocks: Clocks) -> Transition[Watch, Alert]:
     """Reports a dip, or forgets a query."""
-    if timer.tag == FORGET or model.last is None:
+    if timer.tag == FORGET or state.last is None:
         return Transition(None)
-    alerts = [Alert(Kind.DIP, model.last + SECOND, model.mean)] if model.judges else []
-    return Transition(evolve(model, current=Kind.DIP), emit=alerts)
+    alerts = [Alert(Kind.DIP, state.last + SECOND, state.model.mean)] if state.model.judges else []
+    return Transition(evolve(state, current=Kind.DIP), emit=alerts)
 
 
 detector: Final = Computation(
-    initial=Model(), on_element=observe_count, on_timer=observe_silence, name="spikes and dips"
+    initial=Watch(), on_element=observe, on_timer=observe_silence, name="spike and dip detector"
 )
 
-counts: Final[PCollection[KV[str, int]]] = (
-    searches.key_by(lambda search: search.query)
-    .window(FixedWindows(SECOND), allowed_lateness=SECOND)
-    .combine_per_key(Count())
+
+window_counts: Final[PCollection[KV[str, Bucket]]] = searches.key_by(lambda search: search.query).process(
+    window_counter, late=Late.DROP
 )
 """The number of searches for each query in each second with any."""
 
-alerts: Final[PCollection[KV[str, Alert]]] = counts.process(detector, in_order=True)
+model_updates: Final[PCollection[KV[str, Model]]] = window_counts.process(model_calculator, in_order=True)
+"""What is usual for each query, after each second with searches."""
+
+alerts: Final[PCollection[KV[str, Alert]]] = flatten(window_counts, model_updates).process(
+    detector, in_order=True
+)
+"""The spikes and dips. Of one event time, a second is observed before the model that has learnt from it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from attrs import frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -13,6 +14,7 @@ from flowalg.computations import Clocks, EventTimer, Observed, ProcessingTimer, 
 from flowalg.data import MAX_TIME, MIN_TIME
 from flowalg.data.time import processing_time
 from flowalg_laws.kit.key_histories import KeyHistory, KeyInstant
+from flowalg_laws.kit.parities import Number, pair_of
 from flowalg_laws.kit.readings import START
 from flowalg_laws.strategies.cached import cached
 from flowalg_laws.strategies.times import event_times
@@ -33,6 +35,28 @@ def _subtract(total: int, seen: Seen, clocks: Clocks) -> Transition[int, int]:
 
 RUNNING_TOTAL = Computation(initial=0, on_element=_add, on_retraction=_subtract, name="running total")
 """Emits the sum so far at each element."""
+
+
+@frozen
+class Newest:
+    """A state: the newest value, of one of several types."""
+
+    value: Number | int | None = None
+
+
+def _step(state: Newest, seen: Observed[str, Number | int], clocks: Clocks) -> Transition[Newest, int]:
+    before = 0 if state.value is None else _int_of(state.value)
+    return Transition(Newest(seen.value), emit=[_int_of(seen.value) - before])
+
+
+def _int_of(value: Number | int) -> int:
+    return value if isinstance(value, int) else pair_of(value).value
+
+
+STEPS_OF_SEVERAL = Computation(
+    initial=Newest(), on_element=_step, on_retraction=_step, name="steps of several"
+)
+"""Emits the difference of each value and the one before, over numbers of several types."""
 
 
 _END = MAX_TIME.datetime

@@ -43,7 +43,7 @@ from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn, Windowi
 from flowalg_laws.kit.interpreters import apply_windowing
 from flowalg_laws.kit.parities import Even, Number, Odd, number_of, pair_of
 from flowalg_laws.kit.readings import VALUES, Reading
-from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE
+from flowalg_laws.strategies.computations import HOLDING, RUNNING_TOTAL, SILENCE, STEPS_OF_SEVERAL
 from flowalg_laws.strategies.elements import keys, readings
 from flowalg_laws.strategies.sources import policies, watermark_policies
 from flowalg_laws.strategies.times import CROWDED, durations, minutes, point
@@ -128,6 +128,16 @@ def take_apart(values: Values) -> Values:
     return flatten(even, odd).map(pair_of)
 
 
+def record_or_number(value: int) -> Number | int:
+    """Returns a value as one of three types."""
+    return value if value % 3 == 0 else number_of(KV("", value))
+
+
+def process_several(values: Values) -> Values:
+    """Returns a computation in order over values of several types, which it keeps."""
+    return values.map_values(record_or_number).process(STEPS_OF_SEVERAL, in_order=True)
+
+
 def process_in_order(values: Values) -> Values:
     """Returns a computation in order, with timers."""
     return values.process(SILENCE, in_order=True)
@@ -151,6 +161,7 @@ STEPS: Sequence[Part] = (
     reverse_values,
     flatten_with_doubles,
     take_apart,
+    process_several,
     process_in_order,
     process_with_state,
     process_with_hold,
@@ -193,19 +204,19 @@ def group_values(values: Values) -> Values:
     return values.group_by_key().map_values(digest)
 
 
-def record_or_number(value: int) -> Number | int:
-    """Returns a value as one of three types."""
-    return value if value % 3 == 0 else number_of(KV("", value))
+def with_either_key(pair: KV[str, int]) -> KV[Even | str, int]:
+    """Returns the value with a key of one of two types."""
+    return KV(Even(len(pair.key), pair.key) if pair.key <= "a" else pair.key, pair.value)
 
 
-def digest_of_several(values: list[Number | int]) -> int:
-    """Returns a number that depends on the values and their order."""
-    return digest([value if isinstance(value, int) else pair_of(value).value for value in values])
+def with_plain_key(pair: KV[Even | str, int]) -> KV[str, int]:
+    """Returns the value with the key as a text: the inverse of ``with_either_key``."""
+    return KV(pair.key if isinstance(pair.key, str) else pair.key.key, pair.value)
 
 
-def group_several(values: Values) -> Values:
-    """Returns a grouping that keeps values of several types, in order."""
-    return values.map_values(record_or_number).group_by_key().map_values(digest_of_several)
+def sum_by_either_key(values: Values) -> Values:
+    """Returns a grouping by keys of two types."""
+    return values.map(with_either_key).combine_per_key(Sum()).map(with_plain_key)
 
 
 def doubles_of_positive(pair: KV[str, list[int]]) -> list[KV[str, int]]:
@@ -260,7 +271,7 @@ GROUPINGS: Sequence[Part] = (
     take_max,
     take_min,
     group_values,
-    group_several,
+    sum_by_either_key,
     take_spread,
     co_group_with_doubles,
 )
