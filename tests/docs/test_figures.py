@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from figures import make_gallery, streaming
+from figures import make_gallery, millwheel, streaming
 from figures.drawing import draw, layout_of_figure
 from figures.figure_run import FigureRun, differences, run_figure
 from figures.listings import LISTINGS
@@ -132,7 +132,7 @@ def test_equal_figures_are_equal_files(tmp_path: Path) -> None:
 def test_the_gallery_has_every_figure() -> None:
     """The committed page equals that of the listings, and each picture is that of a figure."""
     assert (GALLERY / "index.md").read_text(encoding="utf-8") == page(LISTINGS.values())
-    assert {path.stem for path in GALLERY.glob("*.svg")} == set(FIGURES)
+    assert {path.stem for path in GALLERY.glob("*.svg")} == {*FIGURES, millwheel.NAME}
 
 
 @pytest.mark.long
@@ -140,8 +140,8 @@ def test_the_gallery_has_a_picture_of_each_figure(tmp_path: Path) -> None:
     """``make figures`` writes a picture of each figure, and the page of ``docs/gallery``."""
     printed: list[str] = []
     assert make_gallery(tmp_path, printed.append) == 0
-    assert printed[-1] == "figures: 29 of 29"
-    assert len(list(tmp_path.glob("*.svg"))) == 29
+    assert printed[-1] == "figures: 30 of 30"
+    assert len(list(tmp_path.glob("*.svg"))) == 30
     assert (tmp_path / "index.md").read_text(encoding="utf-8") == (GALLERY / "index.md").read_text(
         encoding="utf-8"
     )

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from figures import millwheel
 from figures.drawing import draw
 from figures.figure_run import differences, run_figure
 from figures.listings import LISTINGS
+from figures.millwheel import draw_zeitgeist
 from figures.page import page
 from figures.published import read_figures
 
@@ -22,7 +24,7 @@ def make_gallery(folder: Path, print_line: Callable[[str], None]) -> int:
     """
     folder.mkdir(parents=True, exist_ok=True)
     figures = read_figures()
-    right, width = 0, max(map(len, figures))
+    right, width = 0, max(map(len, (*figures, millwheel.NAME)))
     for name, figure in figures.items():
         listing = LISTINGS[name]
         figure_run = run_figure(figure, listing)
@@ -30,6 +32,9 @@ def make_gallery(folder: Path, print_line: Callable[[str], None]) -> int:
         right += not mismatches
         print_line(f"{name:{width}} {'; '.join(map(str, mismatches)) or 'ok'}")
         draw(figure, listing, figure_run, folder / f"{name}.svg")
+    unlike = list(draw_zeitgeist(folder / f"{millwheel.NAME}.svg"))
+    right += not unlike
+    print_line(f"{millwheel.NAME:{width}} {'; '.join(unlike) or 'ok'}")
     (folder / "index.md").write_text(page(LISTINGS.values()), encoding="utf-8")
-    print_line(f"figures: {right} of {len(figures)}")
-    return len(figures) - right
+    print_line(f"figures: {right} of {len(figures) + 1}")
+    return len(figures) + 1 - right

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from figures import millwheel
 from figures.listing import Listing
 from flowalg.triggers import describe
 
@@ -13,7 +14,8 @@ _HEAD: Final = """\
 # The figures of the papers
 
 Each figure below is a pipeline. The reference interpreter runs it over the ten elements of the papers, and every pane
-is compared with the published figure. `make figures` repeats this.
+is compared with the published figure. (The last is of *MillWheel*, over generated searches.) `make figures` repeats
+this.
 
 Event time runs to the right and processing time upwards. A circle is an element with its value, at its event time and
 the time at which it is observed. A rectangle is a pane. Its width is its window, its top is the time at which it fires,
@@ -32,8 +34,9 @@ In each listing, `scores` are the ten elements, all with one key.
 def page(listings: Iterable[Listing]) -> str:
     """The page, in Markdown."""
     listed = tuple(listings)
-    contents = "\n".join(f"- [{listing.heading}](#{_slug(listing.heading)})" for listing in listed)
-    return "\n".join([_HEAD, contents, "", *map(_section, listed)])
+    headings = [*(listing.heading for listing in listed), millwheel.HEADING]
+    contents = "\n".join(f"- [{heading}](#{_slug(heading)})" for heading in headings)
+    return "\n".join([_HEAD, contents, "", *map(_section, listed), millwheel.section()])
 
 
 def _section(listing: Listing) -> str:
