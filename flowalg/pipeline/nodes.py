@@ -160,9 +160,13 @@ class SourceNode(_Node):
 
 @frozen(eq=False, repr=False)
 class Hole(_Node):
-    """The placeholder for the input of a transform: elements of any shape if ``shape`` is ``None``."""
+    """The placeholder for an input of a transform: elements of any shape if ``shape`` is ``None``.
+
+    The inputs of a transform are numbered, from 1, so that two of the same shape differ.
+    """
 
     shape: Shape | None
+    number: int = 1
     _context: Node | None = field(default=None, eq=False, repr=False, alias="context")
 
     @cached_property

@@ -13,7 +13,7 @@ from flowalg_laws.kit.readings import READINGS, VALUES, Reading
 from flowalg_laws.kit.structures import MONOID, Action, Model, Operation, action, itself, laws_of
 from flowalg_laws.laws.transforms import Pair, Panes
 
-Transform: TypeAlias = PTransform[Pair, Pair]
+Transform: TypeAlias = PTransform[PCollection[Pair], PCollection[Pair]]
 
 
 def _composition(f: Transform, g: Transform, h: Transform) -> Model[Transform, Transform]:
