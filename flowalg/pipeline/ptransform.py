@@ -168,6 +168,9 @@ class PTransform(HasView, Generic[In_contra, Out_co]):
         return PTransform(self.inputs, followed, late=None if self._late is None else _Sequence(self, other))
 
     def __rrshift__(self, bundle: In_contra) -> Out_co:
+        if callable(bundle):
+            why = "a composition begins with a PTransform, such as Input(...) of flowalg.transforms"
+            raise ArgumentError(f"the input of {self._title}", bundle, self._valid, why=why)
         return self(bundle)
 
     def __and__(self, other: PTransform[In, Out]) -> PTransform[tuple[In_contra, In], tuple[Out_co, Out]]:
@@ -263,6 +266,24 @@ class _SideBySide(Generic[In, Out, In2, Out2]):
 
     def __call__(self, pair: tuple[In, In2]) -> tuple[Out, Out2]:
         return self.first(pair[0]), self.second(pair[1])
+
+
+@frozen
+class _Both(Generic[In, Out, Out2]):
+    """Two functions of one input."""
+
+    first: Callable[[In], Out]
+    second: Callable[[In], Out2]
+
+    def __call__(self, bundle: In) -> tuple[Out, Out2]:
+        return self.first(bundle), self.second(bundle)
+
+
+def fan_out(first: PTransform[In, Out], second: Callable[[In], Out2]) -> PTransform[In, tuple[Out, Out2]]:
+    """Returns a transform and another function of its inputs, as a pair."""
+    both = _Both(first, second)
+    outputs = _nodes(both(cast("In", _collections(first.inputs))), "the result of a transform")
+    return PTransform(first.inputs, outputs, late=None if first._late is None else both)
 
 
 def of_any(build: Callable[[PCollection[A]], R]) -> PTransform[PCollection[A], R]:

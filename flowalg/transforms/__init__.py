@@ -20,7 +20,6 @@ from flowalg.transforms.groupings import (
     CombinePerKey,
     Distinct,
     GroupByKey,
-    PerKey,
     Top,
     WindowInto,
 )
@@ -34,5 +33,46 @@ from flowalg.transforms.joins import (
     SemiJoin,
 )
 from flowalg.transforms.metadata import WithEventTime, WithPane, WithWindow
+from flowalg.transforms.per_key import PerKey
 from flowalg.transforms.products import Copy, FanOut, First, Flatten, Input, Second, Swap
 from flowalg.transforms.side_inputs import WithMap, WithSide, WithSingleton
+
+__all__ = [
+    "AntiJoin",
+    "CoGroupByKey",
+    "CombineGlobally",
+    "CombinePerKey",
+    "Copy",
+    "Deduplicate",
+    "Distinct",
+    "Every",
+    "Except",
+    "FanOut",
+    "Filter",
+    "First",
+    "FlatMap",
+    "Flatten",
+    "FullJoin",
+    "GroupByKey",
+    "InnerJoin",
+    "Input",
+    "KeyBy",
+    "LeftJoin",
+    "Map",
+    "MapValues",
+    "PerKey",
+    "Process",
+    "Second",
+    "SemiJoin",
+    "Split",
+    "Swap",
+    "Top",
+    "WindowInto",
+    "WithEventTime",
+    "WithMap",
+    "WithPane",
+    "WithSide",
+    "WithSingleton",
+    "WithTimestamps",
+    "WithWindow",
+]
