@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TypeAlias, assert_type
+from typing import NamedTuple, TypeAlias, assert_type
 
 from flowalg import (
     KV,
@@ -50,9 +50,28 @@ def same(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
     return pairs
 
 
+@ptransform
+def joined(pairs: Pairs, names: PCollection[KV[str, str]]) -> PCollection[KV[str, tuple[int, str]]]:
+    """Returns the pairs of two collections."""
+    return pairs.inner_join(names)
+
+
+class Parts(NamedTuple):
+    """Two collections by name."""
+
+    long: Flights
+    short: Flights
+
+
+def parts(flights: Flights) -> Parts:
+    """Returns the flights by their size."""
+    return Parts(flights.filter(lambda f: f.seats > 100), flights.filter(lambda f: f.seats <= 100))
+
+
 def members(long: PTransform[Flights, Flights], seats: PTransform[Flights, Pairs]) -> None:
     """The members of a transform."""
     assert_type(long >> seats, PTransform[Flights, Pairs])
+    assert_type(long & seats, PTransform[tuple[Flights, Flights], tuple[Flights, Pairs]])
 
 
 def transforms(flights: PCollection[Flight]) -> None:
@@ -63,6 +82,13 @@ def transforms(flights: PCollection[Flight]) -> None:
     assert_type(SEATS, PTransform[Flights, Pairs])
     assert_type(double, PTransform[Pairs, Pairs])
     assert_type(count, PTransform[Pairs, Pairs])
+    assert_type(
+        joined,
+        PTransform[tuple[Pairs, PCollection[KV[str, str]]], PCollection[KV[str, tuple[int, str]]]],
+    )
+    assert_type(ptransform(parts), PTransform[Flights, Parts])
+    assert_type(PTransform.of(Flight, parts), PTransform[Flights, Parts])
+    assert_type(flights >> (LONG >> PTransform.of(Flight, parts)), Parts)
     assert_type(PTransform.identity(Flight), PTransform[Flights, Flights])
     assert_type(
         PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)),
