@@ -17,7 +17,8 @@ from returns.result import Failure, Result, Success
 from flowalg.pipeline.source import Source
 from flowalg.serialization.names import import_object, name_of
 
-# Modules without serializable values: derived analyses, presentation, and serialization itself.
+# Modules without values of documents: derived analyses, presentation, serialization itself, and operations, which build
+# nodes of the same names.
 _EXCLUDED: Final = (
     "flowalg.analysis",
     "flowalg.computations.calls",
@@ -29,6 +30,7 @@ _EXCLUDED: Final = (
     "flowalg.pipeline.graph",
     "flowalg.plan",
     "flowalg.serialization",
+    "flowalg.transforms",
 )
 
 
