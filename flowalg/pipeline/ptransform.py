@@ -165,7 +165,21 @@ class PTransform(HasView, Generic[In_contra, Out_co]):
         else:
             made = other(cast("Out_co", _collections(outputs)))
             followed = _nodes(made, f"the result of {describe_function(other)}")
-        return PTransform(self.inputs, followed, late=None if self._late is None else _Sequence(self, other))
+        return PTransform(self.inputs, followed, late=self._followed_by(other))
+
+    def _followed_by(self, other: Callable[[Out_co], R]) -> Callable[[In_contra], R] | None:
+        """Returns the function that builds the pipeline of a composition, if it has to be built again."""
+        following = cast("Callable[[Bundle], Bundle]", other)
+        match self._late:
+            case None:
+                return None
+            case _Sequence(first, rest) if (
+                not self.name
+            ):  # flat, so that a long composition is not a deep one
+                sequence = _Sequence(first, (*rest, following))
+            case _:
+                sequence = _Sequence(self, (following,))
+        return cast("Callable[[In_contra], R]", sequence)
 
     def __rrshift__(self, bundle: In_contra) -> Out_co:
         if callable(bundle):
@@ -247,14 +261,17 @@ class PTransform(HasView, Generic[In_contra, Out_co]):
 
 
 @frozen
-class _Sequence(Generic[In, Out, R]):
-    """A transform and what follows it."""
+class _Sequence(Generic[In]):
+    """A transform and what follows it, in order."""
 
-    first: PTransform[In, Out]
-    second: Callable[[Out], R]
+    first: PTransform[In, Bundle]
+    rest: tuple[Callable[[Bundle], Bundle], ...]
 
-    def __call__(self, bundle: In) -> R:
-        return self.second(self.first(bundle))
+    def __call__(self, bundle: In) -> Bundle:
+        made = self.first(bundle)
+        for following in self.rest:
+            made = following(made)
+        return made
 
 
 @frozen

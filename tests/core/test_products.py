@@ -14,6 +14,7 @@ import flowalg_reference
 import pytest
 from returns.result import Failure, Result, Success
 
+import flowalg.pipeline.nodes
 from flowalg import (
     KV,
     Count,
@@ -29,7 +30,11 @@ from flowalg import (
     ptransform,
     to_json,
 )
+from flowalg.data.shapes import Shape
+from flowalg.elementwise.steps import Step
 from flowalg.errors import ArgumentError, DocumentError
+from flowalg.lifting.analysis import StepAnalysis, analyse
+from flowalg.pipeline import ElementWise
 from flowalg.pipeline import Flatten as FlattenNode
 from flowalg.pipeline.graph import nodes_of
 from flowalg.transforms import (
@@ -53,6 +58,7 @@ Pairs: TypeAlias = PCollection[Pair]
 
 PAIRS: Final = Input(KV[str, int])
 COUNT: Final = PTransform.of(KV[str, int], lambda pairs: pairs.combine_per_key(Count()), name="count")
+COUNT_SCORES: Final = PTransform.of(KV[str, Score], lambda pairs: pairs.combine_per_key(Count()))
 SUM: Final = PTransform.of(KV[str, int], lambda pairs: pairs.combine_per_key(Sum()), name="sum")
 TIMELINE: Final = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", 3, NOON)).end(minute(5))
 
@@ -204,6 +210,36 @@ def test_a_composition_of_forty_transforms_is_the_pipeline_of_methods() -> None:
     kinds = [[type(node) for node in nodes_of(pipeline.node)] for pipeline in (applied, methods)]
     assert kinds[0] == kinds[1]
     assert str(explain(applied)).count("combine_per_key") == str(explain(methods)).count("combine_per_key")
+
+
+def test_an_application_analyses_no_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions are lifted once: when a transform is built, and not when it is applied to elements of its type."""
+    composed = Filter(Score, lambda s: s.points > 0) >> KeyBy(Score, lambda s: s.team) >> COUNT_SCORES
+    whole = composed >> MapValues(KV[str, int], lambda n: n + 1) >> CombinePerKey(Sum())
+    assert (SCORES >> whole).shape is not None
+    again = PTransform.of(Score, lambda scores: scores >> whole)
+    analysed: list[Step] = []
+
+    def count(steps: tuple[Step, ...], before: Shape | None) -> tuple[StepAnalysis, ...]:
+        analysed.extend(steps)
+        return analyse(steps, before)
+
+    monkeypatch.setattr(flowalg.pipeline.nodes, "analyse", count)
+    assert (SCORES >> whole).shape == (SCORES >> again).shape is not None
+    assert analysed == []
+    mapped = SCORES.map(lambda s: Score(s.team, 2 * s.points, s.at))
+    assert (mapped >> whole).shape is not None
+    assert [step.label.partition("(")[0] for step in analysed] == ["map"]
+
+
+def test_a_long_composition_is_not_deep() -> None:
+    """A composition of a thousand operations of unknown elements is applied without recursion."""
+    whole = Filter(is_low)
+    for _ in range(1000):
+        whole = whole >> Filter(is_low)
+    node = (POINTS >> whole).node
+    assert isinstance(node, ElementWise)
+    assert len(node.steps) == 1003
 
 
 @pytest.mark.parametrize(
