@@ -32,7 +32,7 @@ from flowalg import (
 )
 from flowalg.data.shapes import Shape
 from flowalg.elementwise.steps import Step
-from flowalg.errors import ArgumentError, DocumentError
+from flowalg.errors import ArgumentError, DocumentError, KeyedCollectionError
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.pipeline import ElementWise
 from flowalg.pipeline import Flatten as FlattenNode
@@ -60,6 +60,7 @@ PAIRS: Final = Input(KV[str, int])
 COUNT: Final = PTransform.of(KV[str, int], lambda pairs: pairs.combine_per_key(Count()), name="count")
 COUNT_SCORES: Final = PTransform.of(KV[str, Score], lambda pairs: pairs.combine_per_key(Count()))
 SUM: Final = PTransform.of(KV[str, int], lambda pairs: pairs.combine_per_key(Sum()), name="sum")
+SUMS: Final = POINTS.combine_per_key(Sum())
 TIMELINE: Final = Timeline[Score]().at(minute(1), Score("red", 5, NOON), Score("red", 3, NOON)).end(minute(5))
 
 
@@ -184,6 +185,17 @@ def test_products_are_values() -> None:
         from_json(to_json(nested), other)
     with pytest.raises(DocumentError, match="a collection of str; got a collection of"):
         from_json(to_json(SUM), PTransform[PCollection[str], Pairs])
+
+
+def test_a_document_of_unknown_elements_is_filled_with_known_ones() -> None:
+    """A transform that was read from a document has no functions to build it again; its steps are analysed again."""
+    counting = Filter(is_low) >> CombinePerKey(Count())
+    read = from_json(to_json(counting), PTransform[Pairs, Pairs])
+    assert read == counting
+    assert POINTS >> read == POINTS >> counting
+    assert (POINTS >> read).shape == SUMS.shape
+    with pytest.raises(KeyedCollectionError, match="combine_per_key"):
+        Input(int) >> read  # type: ignore[operator]
 
 
 def test_a_copy_of_a_copy_is_a_graph_and_not_a_tree() -> None:
