@@ -279,7 +279,7 @@ def _check_bundle(expected: object, nodes: Nodes) -> None:
         case (cls, parts) if cls is tuple and isinstance(nodes, tuple) and len(parts) == len(nodes):
             for part, inner in zip(parts, nodes, strict=True):
                 _check_bundle(part, inner)
-        case _ if expected in (Bundle, PCollection[object], object, Never):
+        case _ if expected in (Bundle, PCollection[object], object, Never) or type(nodes) is expected:
             pass
         case _:
             raise DocumentError(f"a transform must take and return collections as in {expected}; got {nodes}")

@@ -63,6 +63,11 @@ def is_frozen(cls: type) -> bool:
     return "__attrs_attrs__" in vars(cls) and attrs.inspect(cls).is_frozen
 
 
+def is_named_tuple(cls: type) -> bool:
+    """Returns whether a class is a named tuple, such as that of a transform's outputs."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
 def tag_of(cls: type) -> Result[str, str]:
     """Returns the name of a class in documents, its short name or ``module:Name``; or why it has none."""
     return Success(cls.__name__) if algebra().get(cls.__name__) is cls else name_of(cls)
@@ -77,6 +82,8 @@ def class_of_tag(tag: str) -> Result[type, str]:
 
 
 def _require_class(tag: str, imported: object) -> Result[type, str]:
-    if isinstance(imported, type) and (is_frozen(imported) or issubclass(imported, Enum)):
+    if isinstance(imported, type) and (
+        is_frozen(imported) or issubclass(imported, Enum) or is_named_tuple(imported)
+    ):
         return Success(imported)
-    return Failure(f"{tag!r} is neither a frozen attrs class nor an enum")
+    return Failure(f"{tag!r} is not a frozen attrs class, an enum or a named tuple")

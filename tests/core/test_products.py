@@ -146,7 +146,13 @@ def test_outputs_can_be_named() -> None:
     assert (SCORES >> (Input(Score) >> parsing)).good == parsed.good
     assert isinstance(((SCORES, POINTS) >> (parsing & SUM))[0], Parsed)
     assert SCORES >> (parsing >> Swap()) == (parsed.bad, parsed.good)
-    assert isinstance(SCORES >> pickle.loads(pickle.dumps(parsing)), Parsed)
+    for copy in (
+        pickle.loads(pickle.dumps(parsing)),
+        from_json(to_json(parsing), PTransform[PCollection[Score], Parsed]),
+    ):
+        assert copy == parsing
+        assert SCORES >> copy == parsed
+        assert isinstance(SCORES >> copy, Parsed)
 
 
 def test_names_of_the_parts_are_scopes() -> None:
