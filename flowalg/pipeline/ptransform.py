@@ -173,9 +173,8 @@ class PTransform(HasView, Generic[In_contra, Out_co]):
         match self._late:
             case None:
                 return None
-            case _Sequence(first, rest) if (
-                not self.name
-            ):  # flat, so that a long composition is not a deep one
+            case _Sequence(first, rest) if not self.name:
+                # A long composition is flat, and not deep.
                 sequence = _Sequence(first, (*rest, following))
             case _:
                 sequence = _Sequence(self, (following,))

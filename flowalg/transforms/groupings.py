@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from attrs import frozen
 
@@ -51,7 +51,8 @@ def CombinePerKey(combiner: Aggregate[V, B], /) -> PerKey[V, B]:
 
 def CombineGlobally(combiner: Aggregate[A, B], /) -> PTransform[PCollection[A], PCollection[B]]:
     """``combine_globally(combiner)`` as a transform; for several combiners use ``together``."""
-    return of_any(lambda collection: collection.combine_globally(combiner))
+    made = of_any(Method("combine_globally", (combiner,), ()))
+    return cast("PTransform[PCollection[A], PCollection[B]]", made)
 
 
 @frozen

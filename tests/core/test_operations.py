@@ -376,7 +376,14 @@ def test_operations_are_values() -> None:
     assert CombinePerKey(Sum()) == CombinePerKey(Sum()) != CombinePerKey(Count())
     assert Map(team) == Map(team)
     assert len({Map(team), Map(twice)}) == 2
-    for value in (Top(2), CombinePerKey(Sum()), Map(team) >> Distinct(), FanOut(Map(team), Distinct())):
+    for value in (
+        Top(2),
+        CombinePerKey(Sum()),
+        CombineGlobally(Sum()),
+        Process(RUNNING),
+        Map(team) >> Distinct(),
+        FanOut(Map(team), Distinct()),
+    ):
         assert pickle.loads(pickle.dumps(value)) == value
     scoring = pickle.loads(pickle.dumps((Filter(is_high) & Filter(is_high)) >> Second(KeyBy(team))))
     assert (SCORES, SCORES) >> scoring == (SCORES.filter(is_high), SCORES.filter(is_high).key_by(team))
