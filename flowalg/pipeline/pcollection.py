@@ -673,8 +673,8 @@ class PCollection(HasView, Generic[A_co]):
         """Applies a transform: a ``PTransform``, or any function from this collection.
 
         ``label`` names the steps of a function, which is shown as one box then: it must return a collection, or a
-        tuple of collections. A ``PTransform`` has its own name. ``collection >> transform`` is the same without a label.
-        Law: ``c.apply(f >> g) == c.apply(f).apply(g)``.
+        tuple of collections. A ``PTransform`` has its own name. Without a label, ``collection >> transform`` is the
+        same. Law: ``c.apply(f >> g) == c.apply(f).apply(g)``.
 
         Example:
 

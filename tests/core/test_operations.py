@@ -380,7 +380,6 @@ def test_operations_are_values() -> None:
         Top(2),
         CombinePerKey(Sum()),
         CombineGlobally(Sum()),
-        Process(RUNNING),
         Map(team) >> Distinct(),
         FanOut(Map(team), Distinct()),
     ):
