@@ -42,7 +42,7 @@ COMPOSITION: Final = Operation(
     "composition", "compose", _composition, "SEMANTICS 18; a category", ">>", ("identity",)
 )
 COMPOSITION_OF_PAIRS: Final = Operation(
-    "composition of pairs",
+    "composition_of_pairs",
     "compose",
     _composition_of_pairs,
     "SEMANTICS 18; a category",
