@@ -37,9 +37,9 @@ FLOWALG: Final = {
     "Pipelines": ("flowalg.pipeline", "Source sources PCollection PTransform ptransform SideInput flatten"),
     "Operations as values": (
         "flowalg.transforms",
-        "Input Map Filter FlatMap KeyBy MapValues WithTimestamps Split WindowInto CombinePerKey CombineGlobally "
+        "Input Map Filter FlatMap KeyBy MapValues WithTimestamps Split Only WindowInto CombinePerKey CombineGlobally "
         "GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except CoGroupByKey Flatten "
-        "WithSide WithSingleton WithMap WithEventTime WithWindow WithPane Process Deduplicate Every Swap Copy FanOut "
+        "MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime WithWindow WithPane Process Deduplicate Every Swap Copy FanOut "
         "First Second",
     ),
     "Windows, accumulation and lateness": (

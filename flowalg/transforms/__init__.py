@@ -14,7 +14,7 @@ elements.
 """
 
 from flowalg.transforms.computations import Deduplicate, Every, Process
-from flowalg.transforms.elementwise import Filter, FlatMap, KeyBy, Map, MapValues, Split, WithTimestamps
+from flowalg.transforms.elementwise import Filter, FlatMap, KeyBy, Map, MapValues, Only, Split, WithTimestamps
 from flowalg.transforms.groupings import (
     CombineGlobally,
     CombinePerKey,
@@ -35,7 +35,7 @@ from flowalg.transforms.joins import (
 from flowalg.transforms.metadata import WithEventTime, WithPane, WithWindow
 from flowalg.transforms.per_key import PerKey
 from flowalg.transforms.products import Copy, FanOut, First, Flatten, Input, Second, Swap
-from flowalg.transforms.side_inputs import WithMap, WithSide, WithSingleton
+from flowalg.transforms.side_inputs import FilterWith, FlatMapWith, MapWith, WithMap, WithSide, WithSingleton
 
 __all__ = [
     "AntiJoin",
@@ -49,8 +49,10 @@ __all__ = [
     "Except",
     "FanOut",
     "Filter",
+    "FilterWith",
     "First",
     "FlatMap",
+    "FlatMapWith",
     "Flatten",
     "FullJoin",
     "GroupByKey",
@@ -60,6 +62,8 @@ __all__ = [
     "LeftJoin",
     "Map",
     "MapValues",
+    "MapWith",
+    "Only",
     "PerKey",
     "Process",
     "Second",

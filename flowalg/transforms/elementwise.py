@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TypeVar, overload
+from typing import TypeVar, cast, overload
 
 from returns.result import Result
 
@@ -127,3 +127,8 @@ def Split(
 def Split(*arguments: object, result: object = None, failure: object = None) -> object:
     """``split(f)`` as a transform with two outputs."""
     return transform("split", arguments, result=result, failure=failure)
+
+
+def Only(kind: type[B], /) -> PTransform[PCollection[object], PCollection[B]]:
+    """``only(kind)`` as a transform."""
+    return cast("PTransform[PCollection[object], PCollection[B]]", transform("only", (kind,)))

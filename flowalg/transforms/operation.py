@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from attrs import frozen
 
@@ -13,6 +13,9 @@ from flowalg.pipeline.ptransform import Bundle, PTransform, of_any
 A = TypeVar("A")
 In = TypeVar("In", bound=Bundle)
 In2 = TypeVar("In2", bound=Bundle)
+
+_TAKEN: Final = ("options by name", "a function", "a side input and a function")
+"""What a method takes by position, by the number of its arguments."""
 
 
 @frozen
@@ -41,8 +44,8 @@ def transform(name: str, given: tuple[object, ...], *, takes: int = 1, **options
         case (kind,):
             return PTransform.of(cast("type[object]", kind), method)
         case _:
-            valid = "a function" if takes else "options by name"
-            raise ArgumentError(f"the arguments of {name}", given, f"{valid}, after the type of the elements")
+            valid = f"{_TAKEN[takes]}, after the type of the elements if it is given"
+            raise ArgumentError(f"the arguments of {name}", given, valid)
 
 
 def one(operation: object, collection: PCollection[A]) -> PCollection[A]:

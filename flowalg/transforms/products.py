@@ -61,7 +61,10 @@ class Copy:
 
 @frozen
 class First(Generic[In, Out]):
-    """Applies a transform to the first part of a pair. Law: ``t >> First(f) == t >> (f & Input(...))``."""
+    """Applies a transform to the first part of a pair. Law: ``t >> First(f) == t >> (f & Input(...))``.
+
+    The types of ``f`` are known when it is passed: ``First(Input(KV[str, int]) >> GroupByKey())``.
+    """
 
     f: Callable[[In], Out]
 

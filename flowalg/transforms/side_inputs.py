@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar, overload
 
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError, require_flag
 from flowalg.data.kv import KV
 from flowalg.pipeline.pcollection import PCollection, SideInput
-from flowalg.transforms.operation import one, two
+from flowalg.pipeline.ptransform import PTransform
+from flowalg.transforms.operation import one, transform, two
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -35,6 +36,57 @@ class WithSide(Generic[B]):
     def __call__(self, collection: PCollection[A], /) -> PCollection[tuple[A, B]]:
         """Returns the elements with what they read."""
         return one(self, collection).with_side(self.side)
+
+
+@overload
+def MapWith(
+    side: SideInput[V], f: Callable[[A, V], B], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[B]]: ...
+@overload
+def MapWith(
+    element: type[A], side: SideInput[V], f: Callable[[A, V], B], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[B]]: ...
+def MapWith(*arguments: object, result: object = None) -> object:
+    """``map_with(side, f)`` as a transform.
+
+    Example:
+
+    >>> total = scores.combine_globally(Sum.of(lambda s: s.points)).as_singleton()
+    >>> results(scores >> (MapWith(Score, total, lambda s, total: s.points / total) >> CombineGlobally(Max[float]())))
+    [0.4666666666666667]
+    """
+    return transform("map_with", arguments, takes=2, result=result)
+
+
+@overload
+def FlatMapWith(
+    side: SideInput[V], f: Callable[[A, V], Iterable[B]], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[B]]: ...
+@overload
+def FlatMapWith(
+    element: type[A],
+    side: SideInput[V],
+    f: Callable[[A, V], Iterable[B]],
+    /,
+    *,
+    result: type[B] | None = None,
+) -> PTransform[PCollection[A], PCollection[B]]: ...
+def FlatMapWith(*arguments: object, result: object = None) -> object:
+    """``flat_map_with(side, f)`` as a transform."""
+    return transform("flat_map_with", arguments, takes=2, result=result)
+
+
+@overload
+def FilterWith(
+    side: SideInput[V], predicate: Callable[[A, V], bool], /
+) -> PTransform[PCollection[A], PCollection[A]]: ...
+@overload
+def FilterWith(
+    element: type[A], side: SideInput[V], predicate: Callable[[A, V], bool], /
+) -> PTransform[PCollection[A], PCollection[A]]: ...
+def FilterWith(*arguments: object) -> object:
+    """``filter_with(side, predicate)`` as a transform."""
+    return transform("filter_with", arguments, takes=2)
 
 
 @frozen

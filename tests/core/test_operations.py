@@ -26,6 +26,7 @@ from flowalg import (
     flatten,
     from_json,
     to_json,
+    transforms,
 )
 from flowalg.combiners import TopN
 from flowalg.computations import Transition
@@ -43,8 +44,10 @@ from flowalg.transforms import (
     Except,
     FanOut,
     Filter,
+    FilterWith,
     First,
     FlatMap,
+    FlatMapWith,
     Flatten,
     FullJoin,
     GroupByKey,
@@ -54,6 +57,8 @@ from flowalg.transforms import (
     LeftJoin,
     Map,
     MapValues,
+    MapWith,
+    Only,
     Process,
     Second,
     SemiJoin,
@@ -112,6 +117,21 @@ def parse(score: Score) -> Result[int, str]:
     return Success(score.points) if score.points else Failure(score.team)
 
 
+def share(score: Score, total: int) -> int:
+    """Returns the points of a hundred."""
+    return 100 * score.points // total
+
+
+def shares(score: Score, total: int) -> list[int]:
+    """Returns the points of a hundred, as a list."""
+    return [100 * score.points // total]
+
+
+def is_below(score: Score, total: int) -> bool:
+    """Returns whether the points are less than the total."""
+    return score.points < total
+
+
 def negative(n: int) -> int:
     """Returns the negative."""
     return -n
@@ -143,6 +163,13 @@ OF_SCORES: Final[dict[str, tuple[Callable[[PCollection[Score]], object], object]
     ),
     "WithEventTime": (WithEventTime(), SCORES.with_event_time()),
     "WithSide": (WithSide(TOTAL), SCORES.with_side(TOTAL)),
+    "MapWith": (MapWith(TOTAL, share, result=int), SCORES.map_with(TOTAL, share, result=int)),
+    "MapWith of a type": (MapWith(Score, TOTAL, share), SCORES.map_with(TOTAL, share)),
+    "FlatMapWith": (FlatMapWith(TOTAL, shares), SCORES.flat_map_with(TOTAL, shares)),
+    "FlatMapWith of a type": (FlatMapWith(Score, TOTAL, shares), SCORES.flat_map_with(TOTAL, shares)),
+    "FilterWith": (FilterWith(TOTAL, is_below), SCORES.filter_with(TOTAL, is_below)),
+    "FilterWith of a type": (FilterWith(Score, TOTAL, is_below), SCORES.filter_with(TOTAL, is_below)),
+    "Only": (Only(Score), SCORES.only(Score)),
     "FanOut": (FanOut(Map(team), Distinct()), (SCORES.map(team), SCORES.distinct())),
 }
 
@@ -187,6 +214,33 @@ OF_PAIRS: Final[dict[str, tuple[Callable[[tuple[Pairs, Pairs]], object], object]
 }
 
 
+NAMES: Final = {"window": "WindowInto", "except_": "Except"}
+"""The operations that do not have the name of their method."""
+
+
+def test_each_method_that_returns_collections_has_an_operation() -> None:
+    """The operations are complete: each method of a collection but ``apply`` has one, and so has ``flatten``."""
+    methods = {
+        name
+        for name, method in vars(PCollection).items()
+        if callable(method) and not name.startswith(("_", "as_")) and name not in ("apply", "shape")
+    }
+    named = {NAMES.get(name, "".join(map(str.title, name.split("_")))) for name in methods}
+    structure = {
+        "Input",
+        "Copy",
+        "FanOut",
+        "First",
+        "Second",
+        "Swap",
+        "Flatten",
+        "PerKey",
+        "WithMap",
+        "WithSingleton",
+    }
+    assert named == set(transforms.__all__) - structure
+
+
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_an_operation_on_a_collection_is_the_method(name: str) -> None:
     """An applied operation is what its method returns: called, by ``>>``, and after a transform of the elements."""
@@ -226,7 +280,7 @@ def test_operations_of_windows_and_panes_follow_a_grouping() -> None:
     assert SUMS >> WithPane() == SUMS.with_pane()
     assert POINTS >> (Input(KV[str, int]) >> CombinePerKey(Sum()) >> WithPane()) == SUMS.with_pane()
     with pytest.raises(ArgumentError, match=r"the collection of with_window\(\) must be grouped"):
-        SCORES >> (Input(Score) >> Distinct() >> WindowInto(FixedWindows(MINUTE)) >> WithWindow())
+        _ = Input(Score) >> Distinct() >> WindowInto(FixedWindows(MINUTE)) >> WithWindow()
 
 
 def test_the_newest_complete_value_is_an_option() -> None:
@@ -296,10 +350,12 @@ def test_an_operation_has_the_errors_of_its_method(
     ("call", "message"),
     [
         (lambda: Map(3), "the function must be callable"),  # type: ignore[call-overload]
-        (lambda: Map(), "the arguments of map must be a function, after the type of the elements; got"),  # type: ignore[call-overload]
+        (lambda: Map(), "the arguments of map must be a function, after the type of the elements if"),  # type: ignore[call-overload]
         (lambda: Map(Score, team, team), "the arguments of map must be a function"),  # type: ignore[call-overload]
         (lambda: Deduplicate(Score, team, by=team, within=MINUTE), "the arguments of deduplicate must be options"),  # type: ignore[call-overload]
         (lambda: Deduplicate(by=team, within=-MINUTE), "within must be"),
+        (lambda: MapWith(team), "the arguments of map_with must be a side input and a function, after"),  # type: ignore[call-overload]
+        (lambda: Only(3), "kind must be a class"),  # type: ignore[arg-type]
         (lambda: MapValues(3), "the function must be callable"),  # type: ignore[call-overload]
         (lambda: CombinePerKey(3), "combiner 1 must be"),  # type: ignore[arg-type]
         (lambda: CombineGlobally(3), "combiner must be"),  # type: ignore[arg-type]

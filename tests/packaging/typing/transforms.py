@@ -26,8 +26,10 @@ from flowalg.transforms import (
     Except,
     FanOut,
     Filter,
+    FilterWith,
     First,
     FlatMap,
+    FlatMapWith,
     Flatten,
     FullJoin,
     GroupByKey,
@@ -37,6 +39,8 @@ from flowalg.transforms import (
     LeftJoin,
     Map,
     MapValues,
+    MapWith,
+    Only,
     PerKey,
     Process,
     Second,
@@ -93,7 +97,17 @@ def half(n: int) -> float:
     return n / 2
 
 
-def of_functions() -> None:
+def pair(flight: Flight, n: int) -> tuple[str, int]:
+    """Returns the origin and a number."""
+    return flight.origin, n
+
+
+def repeated(flight: Flight, n: int) -> list[str]:
+    """Returns the origin some times."""
+    return n * [flight.origin]
+
+
+def of_functions(side: SideInput[int]) -> None:
     """Operations of functions are transforms; with the type of the elements first, lambdas are inferred."""
     assert_type(Map(origin), PTransform[Flights, PCollection[str]])
     assert_type(Map(Flight, lambda f: f.seats), PTransform[Flights, PCollection[int]])
@@ -112,6 +126,12 @@ def of_functions() -> None:
     assert_type(
         Split(Flight, lambda f: seats(f)), PTransform[Flights, tuple[PCollection[int], PCollection[str]]]
     )
+    assert_type(Only(Flight), PTransform[PCollection[object], Flights])
+    assert_type(MapWith(side, pair), PTransform[Flights, PCollection[tuple[str, int]]])
+    assert_type(MapWith(Flight, side, lambda f, n: f.seats / n), PTransform[Flights, PCollection[float]])
+    assert_type(FlatMapWith(side, repeated), PTransform[Flights, PCollection[str]])
+    assert_type(FlatMapWith(Flight, side, lambda f, n: [f.origin]), PTransform[Flights, PCollection[str]])
+    assert_type(FilterWith(Flight, side, lambda f, n: f.seats < n), PTransform[Flights, Flights])
     assert_type(CombineGlobally(Sum()), PTransform[PCollection[int], PCollection[int]])
     assert_type(CombineGlobally(Max[str]()), PTransform[PCollection[str], PCollection[str]])
     assert_type(CombinePerKey(Count()), PerKey[object, int])
