@@ -39,7 +39,8 @@ FLOWALG: Final = {
         "flowalg.transforms",
         "Input Map Filter FlatMap KeyBy MapValues WithTimestamps Split Only WindowInto CombinePerKey CombineGlobally "
         "GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except CoGroupByKey Flatten "
-        "MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime WithWindow WithPane Process Deduplicate Every Swap Copy FanOut "
+        "MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime WithWindow WithPane Process "
+        "Deduplicate Every Swap Copy FanOut "
         "First Second",
     ),
     "Windows, accumulation and lateness": (

@@ -38,6 +38,7 @@ from flowalg.pipeline import ElementWise
 from flowalg.pipeline import Flatten as FlattenNode
 from flowalg.pipeline.graph import nodes_of
 from flowalg.transforms import (
+    CombineGlobally,
     CombinePerKey,
     Copy,
     FanOut,
@@ -51,6 +52,7 @@ from flowalg.transforms import (
     Swap,
     WindowInto,
 )
+from tests.core.test_graph import count_calls
 from tests.support.scores import NOON, POINTS, SCORES, Score, minute
 
 Pair: TypeAlias = KV[str, int]
@@ -248,6 +250,34 @@ def test_an_application_analyses_no_function_again(monkeypatch: pytest.MonkeyPat
     mapped = SCORES.map(lambda s: Score(s.team, 2 * s.points, s.at))
     assert (mapped >> whole).shape is not None
     assert [step.label.partition("(")[0] for step in analysed] == ["map"]
+
+
+def test_a_transform_keeps_the_values_of_captured_variables() -> None:
+    """A captured variable has the value of the first application, also after it has been reassigned."""
+    limit = 4
+    high = Filter(Score, lambda s: s.points > limit) >> CombineGlobally(Count())
+    first = SCORES >> high
+    limit = 6
+    again = SCORES >> high
+    assert [node.analyses for node in nodes_of(first.node) if isinstance(node, ElementWise)] == [
+        node.analyses for node in nodes_of(again.node) if isinstance(node, ElementWise)
+    ]
+
+
+def test_an_application_takes_fewer_calls_than_methods() -> None:
+    """To apply forty transforms that are composed once takes less work than to call forty methods."""
+    windows = FixedWindows(timedelta(minutes=1))
+
+    def methods() -> object:
+        points = SCORES.key_by(lambda s: s.team).map_values(lambda s: s.points)
+        for _ in range(13):
+            points = points.window(windows).combine_per_key(Sum()).filter(is_low)
+        return points
+
+    composed = KeyBy(Score, lambda s: s.team) >> MapValues(KV[str, Score], lambda s: s.points)
+    for _ in range(13):
+        composed = composed >> WindowInto(windows) >> CombinePerKey(Sum()) >> Filter(is_low)
+    assert count_calls(lambda: SCORES >> composed) < count_calls(methods) / 2
 
 
 def test_a_long_composition_is_not_deep() -> None:
