@@ -5,8 +5,8 @@ A pipeline is a value, and an ``Interpreter`` runs it: ``flowalg_reference.Refer
 panes of the reference; a batch emits one pane for each key and window, with the final value.
 
 These are the names that most pipelines need. All public names are in their rooms: ``flowalg.windows``, ``triggers``,
-``combiners``, ``computations``, ``watermarks``, ``pipeline``, ``data``, ``runs``, ``interpreters``, ``analysis``,
-``serialization``, ``notebook`` and ``errors``.
+``combiners``, ``computations``, ``watermarks``, ``pipeline``, ``transforms``, ``data``, ``runs``, ``interpreters``,
+``analysis``, ``serialization``, ``notebook`` and ``errors``.
 """
 
 from flowalg import notebook as notebook  # registers the views of values

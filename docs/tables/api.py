@@ -35,6 +35,14 @@ LONGEST: Final = 100
 
 FLOWALG: Final = {
     "Pipelines": ("flowalg.pipeline", "Source sources PCollection PTransform ptransform SideInput flatten"),
+    "Operations as values": (
+        "flowalg.transforms",
+        "Input Map Filter FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto CombinePerKey "
+        "CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except CoGroupByKey Flatten "
+        "MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime WithWindow WithPane Process "
+        "Deduplicate Every Swap Copy FanOut "
+        "First Second",
+    ),
     "Windows, accumulation and lateness": (
         "flowalg.windows",
         "Window GLOBAL_WINDOW WindowFn GlobalWindows FixedWindows SlidingWindows Sessions CalendarDays CalendarWeeks "

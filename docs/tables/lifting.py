@@ -42,8 +42,9 @@ are not lifted, with the reason and the source location. The log `flowalg.liftin
 - A lifted function returns exactly what Python returns, bit for bit. Where Python raises, or where an integer to be
   stored exceeds 64 bits, the query fails with a message that names the location in the function. The only difference:
   an engine does not compute a field that no later step reads, so an error in that field does not occur.
-- A *captured* variable has the value of the time when the pipeline is compiled, even if it is reassigned later. Only
-  immutable values are captured, and [dictionaries and sets that their module only reads](#dictionaries).
+- A *captured* variable has the value of the time when the pipeline is compiled, even if it is reassigned later. A
+  `PTransform` that is applied again keeps the value that it had. Only immutable values are captured, and
+  [dictionaries and sets that their module only reads](#dictionaries).
 - Elements are instances of exactly the class that a collection declares, so the methods of that class run.
 - The syntax is read from the source file. The file is compiled again, and the result must contain the code of the
   function. This relies on no property of a version's bytecode. CPython 3.11 to 3.14 is supported; under any

@@ -9,7 +9,7 @@ from typing import Final, Never, assert_never
 
 from attrs import define, evolve, field, frozen
 
-from flowalg.analysis.hazards import Danger, hazards
+from flowalg.analysis.hazards import Danger, Hazard, hazards
 from flowalg.computations.computation import Late
 from flowalg.computations.library import EmitFirst, built_in
 from flowalg.data.durations import length_in_words
@@ -37,7 +37,7 @@ from flowalg.pipeline.nodes import (
     named,
 )
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.ptransform import PTransform
+from flowalg.pipeline.ptransform import Bundle, PTransform, roots
 from flowalg.pipeline.side_inputs import AsMap, LatestComplete, Singleton, View
 from flowalg.triggers.describe import describe
 from flowalg.windows.strategy import Accumulation, AllowedLateness, WindowingStrategy
@@ -59,12 +59,13 @@ class PipelineText(HasView, str):
     hazards: tuple[str, ...] = ()
 
 
-def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
+def explain(pipeline: PCollection[object] | PTransform[Never, Bundle]) -> str:
     """Returns a pipeline as text: from its sources on a line for each step, with the type of its output, and hazards.
 
-    A named transform is one line, with its steps indented under it. A collection that several others read is written
-    once and numbered, ``(1)``. Windows show when they fire. A function that Spark does not run as columns shows why,
-    and where in the code. A notebook displays the text as a tree.
+    Of a transform with several outputs, each is explained under its number. A named transform is one line, with its
+    steps indented under it. A collection that several others read is written once and numbered, ``(1)``. Windows show
+    when they fire. A function that Spark does not run as columns shows why, and where in the code. A notebook displays
+    the text as a tree.
 
     Example:
 
@@ -73,19 +74,35 @@ def explain(pipeline: PCollection[object] | PTransform[Never, object]) -> str:
     > key_by(<lambda> at ...): KV[str, Score]
     > map_values(<lambda> at ...): KV[str, int]
     """
-    if isinstance(pipeline, PTransform):
-        pipeline = PCollection(pipeline.body)
     # That a function runs in Python is said at its step.
-    warnings = tuple(str(hazard) for hazard in hazards(pipeline) if hazard.danger is not Danger.PYTHON)
+    warnings = tuple(str(hazard) for hazard in hazards_of(pipeline) if hazard.danger is not Danger.PYTHON)
     lines = explanation(pipeline)
     text = PipelineText("\n".join((*_indented(lines), *(f"! {hazard}" for hazard in warnings))))
     text.lines, text.hazards = lines, warnings
     return text
 
 
-def explanation(pipeline: PCollection[object]) -> tuple[Line, ...]:
+def hazards_of(pipeline: PCollection[object] | PTransform[Never, Bundle]) -> tuple[Hazard, ...]:
+    """Returns the hazards of a pipeline, or of all outputs of a transform, each once."""
+    return tuple(dict.fromkeys(hazard for output in _outputs(pipeline) for hazard in hazards(output)))
+
+
+def _outputs(pipeline: PCollection[object] | PTransform[Never, Bundle]) -> list[PCollection[object]]:
+    if isinstance(pipeline, PTransform):
+        return list(map(PCollection[object], roots(pipeline.outputs)))
+    return [pipeline]
+
+
+def explanation(pipeline: PCollection[object] | PTransform[Never, Bundle]) -> tuple[Line, ...]:
     """Returns the lines of ``explain`` as a tree, without the hazards."""
-    root = resolve_accumulation(pipeline.node)
+    lines = [_explained(output.node) for output in _outputs(pipeline)]
+    if len(lines) == 1:
+        return lines[0]
+    return tuple(Line(f"output {number}:", inner) for number, inner in enumerate(lines, start=1))
+
+
+def _explained(node: Node) -> tuple[Line, ...]:
+    root = resolve_accumulation(node)
     readers = count_readers(root)
     shared = [node for node in nodes_of(root) if readers[id(node)] > 1 and node.inputs]
     return _boxed(_Writer({id(node): f"({number})" for number, node in enumerate(shared, start=1)}).of(root))
@@ -138,8 +155,8 @@ class _Writer:
         match node:
             case SourceNode(name=name):
                 return (_Entry((), name, after),)
-            case Hole():
-                return (_Entry((), "input", after),)
+            case Hole(number=number):
+                return (_Entry((), "input" if number == 1 else f"input {number}", after),)
             case ElementWise(input=inner, analyses=analyses):
                 shown = [analysis for analysis in analyses if not isinstance(analysis.step, Split)]
                 return (*self.of(inner), *map(_step, shown))

@@ -14,14 +14,13 @@ from typing import Final, Generic, Never, TypeVar
 
 from attrs import frozen
 
-from flowalg.analysis.explain import Line, PipelineText, explanation
-from flowalg.analysis.hazards import hazards
+from flowalg.analysis.explain import Line, PipelineText, explanation, hazards_of
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Timing
 from flowalg.data.views import HasView, escape_text, html_view
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.ptransform import PTransform
+from flowalg.pipeline.ptransform import Bundle, PTransform
 from flowalg.runs.output import Output, OutputElement
 from flowalg.runs.panes import Change, DropReason, Pane
 from flowalg.runs.run import Outputs, Run
@@ -70,15 +69,11 @@ class PaneTable(HasView, Generic[A_co]):
             raise ArgumentError("PaneTable.panes", self.panes, "a tuple of panes, such as run.panes")
 
 
-@html_view.register(PCollection)
-def pipeline_html(pipeline: PCollection[object]) -> str:
-    """Returns the lines of ``flowalg.explain`` as a tree, with the hazards marked at the side."""
-    return _explanation(explanation(pipeline), map(str, hazards(pipeline)))
-
-
 @html_view.register(PTransform)
-def _transform_html(transform: PTransform[Never, object]) -> str:
-    return pipeline_html(PCollection(transform.body))
+@html_view.register(PCollection)
+def pipeline_html(pipeline: PCollection[object] | PTransform[Never, Bundle]) -> str:
+    """Returns the lines of ``flowalg.explain`` as a tree, with the hazards marked at the side."""
+    return _explanation(explanation(pipeline), map(str, hazards_of(pipeline)))
 
 
 @html_view.register(PipelineText)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum, unique
 from functools import cached_property
+from itertools import takewhile
 from typing import Final, TypeAlias, assert_never, cast
 
 from attrs import evolve, field, fields, frozen
@@ -112,9 +113,9 @@ class _Node:
         match node := cast("Node", self):
             case SourceNode() | Hole():
                 return node
-            case ElementWise(steps=steps):
-                (inner,), (first, *more) = inputs, steps
-                return ElementWise.after(inner, first, *more)
+            case ElementWise():
+                (inner,) = inputs
+                return node.over(inner)
             case CoGroupByKey() | Flatten():
                 return evolve(node, collections=tuple(inputs))
             case WithSide():
@@ -161,9 +162,13 @@ class SourceNode(_Node):
 
 @frozen(eq=False, repr=False)
 class Hole(_Node):
-    """The placeholder for the input of a transform: elements of any shape if ``shape`` is ``None``."""
+    """The placeholder for an input of a transform: elements of any shape if ``shape`` is ``None``.
+
+    The inputs of a transform are numbered, from 1, so that two of the same shape differ.
+    """
 
     shape: Shape | None
+    number: int = 1
     _context: Node | None = field(default=None, eq=False, repr=False, alias="context")
 
     @cached_property
@@ -198,6 +203,21 @@ class Hole(_Node):
         )
 
 
+class _Analyses(dict[int, StepAnalysis]):
+    """The last analysis of each step, by its identity, which copies of a chain share. A pickle has none."""
+
+    def of(self, step: Step, before: Shape | None) -> StepAnalysis:
+        """Returns the analysis of a step of elements of a shape."""
+        last = self.get(id(step))
+        if last is None or last.step is not step or last.before != before:
+            (last,) = analyse((step,), before)
+            self[id(step)] = last
+        return last
+
+    def __reduce__(self) -> tuple[type[_Analyses], tuple[()]]:
+        return _Analyses, ()
+
+
 @frozen(eq=False, repr=False)
 class ElementWise(_Node):
     """A chain of element-wise steps (ParDo, Dataflow Model 2.1). Fusion is concatenation of the chains."""
@@ -205,6 +225,7 @@ class ElementWise(_Node):
     input: Node
     steps: tuple[Step, ...]
     _shorter: ElementWise | None = field(default=None, eq=False, alias="shorter", repr=False)
+    _known: _Analyses = field(factory=_Analyses, eq=False, alias="known", repr=False)
 
     @classmethod
     def after(cls, node: Node, step: Step, *more: Step) -> ElementWise:
@@ -219,6 +240,12 @@ class ElementWise(_Node):
     def inputs(self) -> tuple[Node, ...]:
         """The node whose elements the steps transform."""
         return (self.input,)
+
+    def over(self, node: Node) -> ElementWise:
+        """Returns the chain over another input, as ``after`` does; for the same shape no step is analysed again."""
+        if isinstance(node, ElementWise) and not isinstance(node.steps[-1], Split):
+            return ElementWise(node.input, (*node.steps, *self.steps), node, self._known)
+        return ElementWise(node, self.steps, known=self._known)
 
     @property
     def own_steps(self) -> tuple[Step, ...]:
@@ -244,10 +271,18 @@ class ElementWise(_Node):
         """The shapes before and after each step, and the expression that its function was lifted to."""
         if self.unsplit is not self:
             return self.unsplit.analyses[-len(self.steps) :]
+        analyses: list[StepAnalysis] = []
         shorter = self._shorter
-        if shorter is None or shorter.input is not self.input or shorter.steps != self.steps[:-1]:
-            return analyse(self.steps, self.input.shape)
-        return (*shorter.analyses, *analyse(self.steps[-1:], shorter.shape))
+        if shorter is not None and shorter.input is self.input:
+            same = takewhile(
+                lambda pair: pair[0].step is pair[1], zip(shorter.analyses, self.steps, strict=False)
+            )
+            analyses.extend(analysis for analysis, _ in same)
+            self._known.update((id(analysis.step), analysis) for analysis in analyses)
+        for step in self.steps[len(analyses) :]:
+            before = analyses[-1].after if analyses else self.input.shape
+            analyses.append(self._known.of(step, before))
+        return tuple(analyses)
 
     @cached_property
     def shape(self) -> Shape | None:

@@ -9,13 +9,16 @@ from flowalg.data.shapes import Shape, SumOf
 
 
 def require_partition(shape: Shape | None, kinds: Sequence[type]) -> None:
-    """Raises ``ArgumentError`` unless values of a shape are instances of exactly one of some classes."""
+    """Raises ``ArgumentError`` unless values of a shape, if known, are instances of exactly one of some classes."""
+    for number, kind in enumerate(kinds, start=1):
+        require_member(shape, kind, f"class {number} of partition(...)")
+    if shape is None:
+        return
     if not isinstance(shape, SumOf):
         valid = "those of a sum, such as of flatten(models, counts)"
         raise ArgumentError("the elements of partition(...)", shape, valid)
     chosen: dict[int, type] = {}
-    for number, kind in enumerate(kinds, start=1):
-        require_member(shape, kind, f"class {number} of partition(...)")
+    for kind in kinds:
         for member in shape.instances_of(kind):
             if member in chosen:
                 both = f"{chosen[member].__name__} and {kind.__name__}"

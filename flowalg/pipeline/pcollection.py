@@ -28,6 +28,7 @@ from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
 from flowalg.elementwise.splitting import Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
 from flowalg.lifting.members import IsA, Narrow
+from flowalg.pipeline.bundles import leaves, nested_like
 from flowalg.pipeline.holes import fill
 from flowalg.pipeline.joins import (
     JoinKind,
@@ -704,7 +705,8 @@ class PCollection(HasView, Generic[A_co]):
         """Applies a transform: a ``PTransform``, or any function from this collection.
 
         ``label`` names the steps of a function, which is shown as one box then: it must return a collection, or a
-        tuple of collections. A ``PTransform`` has its own name. Law: ``c.apply(f >> g) == c.apply(f).apply(g)``.
+        tuple of collections. A ``PTransform`` has its own name. Without a label, ``collection >> transform`` is the
+        same. Law: ``c.apply(f >> g) == c.apply(f).apply(g)``.
 
         Example:
 
@@ -717,17 +719,20 @@ class PCollection(HasView, Generic[A_co]):
             raise ArgumentError("transform", transform, "a PTransform, or a function from a PCollection")
         return transform(self) if label is None else self._labelled(transform, label)
 
+    def __rshift__(self, transform: Callable[[PCollection[A_co]], B]) -> B:
+        return self.apply(transform) if callable(transform) else NotImplemented
+
     def _labelled(self, transform: Callable[[PCollection[A_co]], B], label: str) -> B:
         """Returns the result of a function; the steps that it adds have the scope ``label``."""
         require_text("label", label)
-        hole = Hole(self.node.shape, self.node)
+        hole = Hole(self.node.shape, context=self.node)
         made = transform(PCollection(hole))
-        collections: list[PCollection[object]] = []
-        for collection in made if isinstance(made, tuple) else (made,):
+        nodes: list[Node] = []
+        for collection in leaves(made):
             if not isinstance(collection, PCollection):
                 raise ArgumentError(f"the result of {label!r}", made, "a PCollection, or a tuple of them")
-            collections.append(PCollection(fill(hole, collection.node, self.node, label)))
-        return cast("B", tuple(collections) if isinstance(made, tuple) else collections[0])
+            nodes.append(collection.node)
+        return cast("B", nested_like(made, map(PCollection, fill([hole], [self.node], nodes, label))))
 
     def _join(self, right: PCollection[object], kind: JoinKind) -> ElementWise:
         """Returns the pairs of a join: a co-group with one list of pairs, and its items.

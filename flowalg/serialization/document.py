@@ -23,7 +23,7 @@ from flowalg.data.shapes import Shape, shape_of
 from flowalg.data.values import conform
 from flowalg.pipeline.nodes import Node
 from flowalg.pipeline.pcollection import PCollection
-from flowalg.pipeline.ptransform import PTransform
+from flowalg.pipeline.ptransform import Bundle, Nodes, PTransform
 from flowalg.runs.timeline import Timeline
 from flowalg.serialization.paths import DocumentNodes, DocumentPath
 from flowalg.serialization.records import ANYTHING
@@ -42,7 +42,7 @@ _WIDTH: Final = 90
 
 Writable: TypeAlias = (
     PCollection[object]
-    | PTransform[Never, object]
+    | PTransform[Never, Bundle]
     | Trigger
     | WindowFn
     | WindowingStrategy
@@ -174,8 +174,12 @@ def from_json(text: str, expect: type[A] | Kind[A]) -> A:
         raise DocumentError("the document is nested too deeply") from deep
     if not isinstance(value, classes):
         raise DocumentError(f"value must be {name}; got {format_value(value)}")
-    for element in args:
-        _check_elements(value, element)
+    if isinstance(value, PTransform):
+        for argument, nodes in zip(args, (value.inputs, value.outputs), strict=bool(args)):
+            _check_bundle(argument, nodes)
+    else:
+        for element in args:
+            _check_elements(value, element)
     return cast("A", value)
 
 
@@ -265,6 +269,20 @@ def _check_elements(value: object, element: object) -> None:
                     _check_element(found_element, shape, f"value.instants[{number}].elements[{index}]")
         case _:
             pass
+
+
+def _check_bundle(expected: object, nodes: Nodes) -> None:
+    """Checks that what a transform takes or returns has the expected type, if it is known."""
+    match get_origin(expected), get_args(expected):
+        case (cls, (element,)) if cls is PCollection and isinstance(nodes, Node):
+            _check_elements(PCollection(nodes), element)
+        case (cls, parts) if cls is tuple and isinstance(nodes, tuple) and len(parts) == len(nodes):
+            for part, inner in zip(parts, nodes, strict=True):
+                _check_bundle(part, inner)
+        case _ if expected in (Bundle, PCollection[object], object, Never) or type(nodes) is expected:
+            pass
+        case _:
+            raise DocumentError(f"a transform must take and return collections as in {expected}; got {nodes}")
 
 
 def _check_element(element: object, shape: Shape, where: str) -> None:

@@ -39,7 +39,7 @@ from flowalg.serialization.codecs import (
 )
 from flowalg.serialization.names import AT_TOP_LEVEL, import_object, name_of, unwrap_or_raise
 from flowalg.serialization.paths import DocumentPath
-from flowalg.serialization.registry import algebra, class_of_tag, is_frozen, tag_of
+from flowalg.serialization.registry import algebra, class_of_tag, is_frozen, is_named_tuple, tag_of
 from flowalg.serialization.types import SHAPE, TYPE, type_of
 from flowalg.windows.strategy import Forever
 
@@ -63,6 +63,8 @@ def _write_anything(value: object, at: DocumentPath) -> object:
         return {"node": NODE.write(value, at)}
     if isinstance(value, Source) or is_frozen(kind):
         return {_tag(value, at): _record(kind).write(value, at)}
+    if is_named_tuple(kind):
+        return {_tag(value, at): _BY_CLASS[tuple].write(value, at)}
     if isinstance(value, type):
         return {"type": TYPE.write(value, at)}
     if callable(value):
@@ -92,8 +94,18 @@ def _read_anything(json: object, at: DocumentPath) -> object:
     codec = _BY_TAG.get(tag)
     if codec is None:
         cls = unwrap_or_raise(class_of_tag(tag), at.unreadable)
+        if is_named_tuple(cls):
+            return _named(cls, _BY_CLASS[tuple].read(body, at), at)
         codec = member_of(cls) if issubclass(cls, Enum) else _record(cls)
     return codec.read(body, at)
+
+
+def _named(cls: type, items: object, at: DocumentPath) -> object:
+    """Returns a named tuple of a class."""
+    try:
+        return cls(*cast("tuple[object, ...]", items))
+    except Exception as error:  # a constructor of the user may raise any exception
+        raise at.unreadable(error) from error
 
 
 ANYTHING: Final = Codec(_write_anything, _read_anything)

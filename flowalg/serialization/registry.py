@@ -17,7 +17,8 @@ from returns.result import Failure, Result, Success
 from flowalg.pipeline.source import Source
 from flowalg.serialization.names import import_object, name_of
 
-# Modules without serializable values: derived analyses, presentation, and serialization itself.
+# Modules without values of documents: derived analyses, presentation, serialization itself, and operations, which build
+# nodes of the same names.
 _EXCLUDED: Final = (
     "flowalg.analysis",
     "flowalg.computations.calls",
@@ -29,6 +30,7 @@ _EXCLUDED: Final = (
     "flowalg.pipeline.graph",
     "flowalg.plan",
     "flowalg.serialization",
+    "flowalg.transforms",
 )
 
 
@@ -61,6 +63,11 @@ def is_frozen(cls: type) -> bool:
     return "__attrs_attrs__" in vars(cls) and attrs.inspect(cls).is_frozen
 
 
+def is_named_tuple(cls: type) -> bool:
+    """Returns whether a class is a named tuple, such as that of a transform's outputs."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
 def tag_of(cls: type) -> Result[str, str]:
     """Returns the name of a class in documents, its short name or ``module:Name``; or why it has none."""
     return Success(cls.__name__) if algebra().get(cls.__name__) is cls else name_of(cls)
@@ -75,6 +82,8 @@ def class_of_tag(tag: str) -> Result[type, str]:
 
 
 def _require_class(tag: str, imported: object) -> Result[type, str]:
-    if isinstance(imported, type) and (is_frozen(imported) or issubclass(imported, Enum)):
+    if isinstance(imported, type) and (
+        is_frozen(imported) or issubclass(imported, Enum) or is_named_tuple(imported)
+    ):
         return Success(imported)
-    return Failure(f"{tag!r} is neither a frozen attrs class nor an enum")
+    return Failure(f"{tag!r} is not a frozen attrs class, an enum or a named tuple")

@@ -45,6 +45,7 @@ from flowalg.pipeline.graph import Fold, fold, nodes_of
 from flowalg.pipeline.nodes import Node, outline
 from flowalg.pipeline.structure import last_groupings, rebuild_all, sources_of
 from flowalg.plan.plan import plan_batch, plan_stream
+from flowalg.transforms import Copy, Flatten, Input
 from tests.support.scores import NOON, POINTS, Score, minute
 
 DEPTH: Final = 40
@@ -126,6 +127,14 @@ def test_inputs_come_before_the_nodes_that_read_them() -> None:
         visited.add(id(node))
 
 
+def repeated(depth: int) -> PTransform[PCollection[KV[str, int]], PCollection[KV[str, int]]]:
+    """Returns a transform that copies its input and flattens the copies, many times."""
+    whole = Input(KV[str, int])
+    for _ in range(depth):
+        whole = whole >> (Input(KV[str, int]) >> Copy() >> Flatten())
+    return whole
+
+
 WALKS: Final[dict[str, Callable[[int], object]]] = {
     "build": diamond,
     "shape": lambda depth: diamond(depth).shape,
@@ -141,6 +150,7 @@ WALKS: Final[dict[str, Callable[[int], object]]] = {
     "rebuild": lambda depth: rebuild_all([diamond(depth).node], lambda node, original: node),
     "plan of a batch": lambda depth: plan_batch({"output": diamond(depth)}).readers,
     "plan of a stream": lambda depth: plan_stream({"output": diamond(depth)}, dead_letters=True).readers,
+    "product": lambda depth: POINTS >> repeated(depth),
     "transform": lambda depth: POINTS.apply(PTransform.of(KV[str, int], lambda _: diamond(depth))),
     "pickle": lambda depth: pickle.loads(pickle.dumps(diamond(depth))),
     "reference": lambda depth: flowalg_reference.run(diamond(depth), {EVENTS: TIMELINE}),

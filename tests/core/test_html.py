@@ -266,7 +266,7 @@ def test_the_view_of_any_trigger_is_well_formed(trigger: Trigger) -> None:
 
 @pytest.mark.parametrize("pipeline", [games.STANDINGS, BY_TEAM], ids=["pipeline", "transform"])
 def test_an_explanation_is_text_and_is_shown_as_the_pipeline(
-    pipeline: PCollection[object] | PTransform[Score, object],
+    pipeline: PCollection[object] | PTransform[PCollection[Score], PCollection[object]],
 ) -> None:
     """``explain`` returns a str, also after pickling, which a notebook shows as it shows the pipeline."""
     text = explain(pipeline)

@@ -341,7 +341,6 @@ MUST_BE: Final = {
     """,
     "a PCollection": """
         sources(3) -> pipeline; got 3 (int)
-        PTransform.of(Score, three) -> the result of <three>; got 3 (int)
         PTransform.identity(Score)(3) -> the input of the transform; got 3 (int)
         flatten(SCORES, 3) -> collection 2; got 3 (int)
     """,
@@ -362,7 +361,7 @@ MUST_BE: Final = {
         SCORES.only(3) -> kind; got 3 (int)
         SCORES.only(int | str) -> kind; got int | str (UnionType)
     """,
-    "a function with one parameter annotated as PCollection[...]": """
+    "a function whose parameters are annotated as PCollection[...]": """
         ptransform(3) -> ptransform; got 3 (int)
         ptransform(len) -> ptransform; got <built-in function len> (builtin_function_or_method)
     """,
@@ -479,6 +478,27 @@ MESSAGES: Final = """
     SCORES.apply(three, label='all') -> ArgumentError: the result of 'all' must be a PCollection, or a tuple of \
         them; got 3 (int)
     SCORES.apply(3) -> ArgumentError: transform must be a PTransform, or a function from a PCollection; got 3 (int)
+    PTransform.of(Score, three) -> ArgumentError: the result of <three> must be a PCollection, or a tuple of them; \
+        got 3 (int)
+    (PTransform.identity(Score) & PTransform.identity(int))(3) -> ArgumentError: the input of the transform must be \
+        a tuple (a collection of Score, a collection of int); got 3 (int)
+    (PTransform.identity(Score) & PTransform.identity(int)).named('pair')(SCORES) -> ArgumentError: the input of \
+        transform 'pair' must be a tuple (a collection of Score, a collection of int); got Source(node=scores) \
+        (Source): these are 1 of 2 inputs
+    (SCORES,) >> (PTransform.identity(Score) & PTransform.identity(int)) -> ArgumentError: the input of the transform \
+        must be a tuple (a collection of Score, a collection of int); got (Source(node=scores),) (tuple): these are 1 \
+        of 2 inputs
+    (SCORES, SCORES) >> (PTransform.identity(Score) & PTransform.identity(int)) -> ArgumentError: input 2 of the \
+        transform must be a collection of int; got (Source(node=scores), Source(node=scores)) (tuple): its elements \
+        are Score
+    PTransform.identity(Score) >> (PTransform.identity(Score) & PTransform.identity(int)) -> ArgumentError: the \
+        input of the transform must be a tuple (a collection of Score, a collection of int); got \
+        PTransform('transform: (…)') (PTransform): these are 1 of 2 inputs
+    (PTransform.identity(Score) & PTransform.identity(int)) >> PTransform.identity(Score) -> ArgumentError: the input \
+        of the transform must be a PCollection; got PTransform('transform: (…), (…)') (PTransform): these are 2 \
+        inputs
+    PTransform.identity(Score) >> three -> ArgumentError: the result of <three> must be a PCollection, or a tuple of \
+        them; got 3 (int)
     PTransform(3, 3) -> ArgumentError: PTransform must be made by PTransform.of(...), PTransform.identity(...) \
         or @ptransform; got (3, 3) (tuple)
     PTransform.of(Score, 3) -> ArgumentError: build must be a function from a PCollection to a PCollection; got 3 (int)

@@ -25,7 +25,7 @@ from flowalg.elementwise.steps import Split, Step
 from flowalg.errors import UnsupportedError
 from flowalg.lifting.members import Widen
 from flowalg.pipeline.graph import nodes_of
-from flowalg.pipeline.nodes import CombinePerKey, ElementWise, GroupingNode, Process, WithSide
+from flowalg.pipeline.nodes import CombinePerKey, ElementWise, GroupingNode, Hole, Process, WithSide
 from flowalg.pipeline.structure import sources_read_together
 from flowalg.plan.nodes import (
     Apply,
@@ -293,10 +293,10 @@ def test_a_computation_knows_its_sources() -> None:
 
 def test_outputs_that_no_engine_runs_are_rejected() -> None:
     """The body of a transform has no input, and an output is panes or elements."""
-    body = PTransform.of(KV[str, int], lambda values: values.combine_per_key(Sum())).body
+    sums = PTransform.of(KV[str, int], lambda values: values.combine_per_key(Sum()))
     for planner in (plan_batch, plan_stream):
         with pytest.raises(UnsupportedError, match="has no input yet; apply the transform to a collection"):
-            planner({"output": PCollection(body)})
+            planner({"output": sums(PCollection(Hole(None)))})
         with pytest.raises(UnsupportedError, match="the output mixes panes of"):
             planner({"output": flatten(SUMS.window(FixedWindows(HOUR)), VALUES.window(FixedWindows(HOUR)))})
 

@@ -707,7 +707,7 @@ VALUES_IN_DOCUMENTS = """
     {"AtElement": {"predicate": "flowalg_laws.kit.shop:RATE"}} -> value.predicate must be the \
         name of a function; got 'flowalg_laws.kit.shop:RATE' (str)
     {"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}} -> value.predicate: \
-        'tests.core.test_serialization:Plain' is neither a frozen attrs class nor an enum
+        'tests.core.test_serialization:Plain' is not a frozen attrs class, an enum or a named tuple
     {"float": "big"} -> value must be 'nan', 'inf' or '-inf'; got 'big' (str)
     {"frozenset": [1, 1]} -> value must be a list of distinct, hashable items; got [1, 1] (list)
     {"dict": [[1, 2], [1, 3]]} -> value[1] must be a pair with a distinct, hashable key; got [1, 3] (list)

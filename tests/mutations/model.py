@@ -74,13 +74,6 @@ MODEL: Final = (
                 "And(main.until_, until)",
             ),
             Mutant(
-                "the unit and the zero of Or are exchanged",
-                "`or_has_a_right_unit`, `or_has_a_zero`",
-                "normalise_once",
-                "_junction(Or, trigger, Never(), Always())",
-                "_junction(Or, trigger, Always(), Never())",
-            ),
-            Mutant(
                 "a repeated sequence with equal ends is simplified to one period",
                 "`repeat_of_twice`: only a whole number of periods is one",
                 "_repeat",
@@ -129,13 +122,6 @@ MODEL: Final = (
                 "backwards.append(min([each.event_time for each in instant.observations], default=least))",
             ),
             Mutant(
-                "merged summaries keep the least event time of a partition",
-                "`summaries_of_parts_merge`",
-                "PartitionClock.merge",
-                "max(self.latest_event, other.latest_event)",
-                "min(self.latest_event, other.latest_event)",
-            ),
-            Mutant(
                 "merged summaries take the maximum of lag counts instead of their sum",
                 "`summaries_of_parts_merge`: a histogram of a whole is the sum of those of its parts",
                 "ClockSummary.merge",
@@ -168,6 +154,26 @@ MODEL: Final = (
                 "ToList.merge",
                 "(*left, *right)",
                 "(*right, *left)",
+            ),
+        ),
+    ),
+    Area(
+        "transforms",
+        ("laws", "products", "operations", "ptransform"),
+        (
+            Mutant(
+                "both parts of a product begin with input 1",
+                "two inputs of one shape are distinct, also after composition",
+                "PTransform.__and__",
+                "len(_holes(self.inputs)) + 1",
+                "1",
+            ),
+            Mutant(
+                "a chain keeps its analyses over elements of another shape",
+                "a shape that becomes known when a transform is applied is checked then",
+                "_Analyses.of",
+                "last is None or last.step is not step or last.before != before",
+                "last is None or last.step is not step",
             ),
         ),
     ),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial, reduce
 from typing import get_type_hints
 
 from flowalg_reference import Reference
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from flowalg import KV, Interpreter, PTransform, Timeline, flatten
+from flowalg import KV, FixedWindows, Interpreter, PTransform, Sum, Timeline, flatten
 from flowalg.computations import Late
 from flowalg.data.errors import ArgumentError
+from flowalg.transforms import CombinePerKey, Filter, Input, MapValues, WindowInto
 from flowalg.triggers import OnceTrigger, Trigger
 from flowalg.watermarks import WatermarkPolicy
 from flowalg.windows import WindowFn, WindowingStrategy
@@ -82,15 +83,22 @@ def keep_positive(pair: Pair) -> list[Pair]:
 
 @cache
 def transforms() -> tuple[Transform, ...]:
-    """Transforms of pairs: element-wise, identity, with a flatten, and composed."""
-    larger: Transform = PTransform.of(
-        KV[str, int], lambda values: values.map_values(lambda n: n + 1), name="larger"
-    )
-    even: Transform = PTransform.of(KV[str, int], lambda values: values.filter(is_even))
+    """Transforms of pairs: element-wise, identity, with a flatten, with a grouping, and named."""
+    larger: Transform = MapValues(KV[str, int], lambda n: n + 1).named("larger")
+    even: Transform = Filter(is_even)
     both: Transform = PTransform.of(
         KV[str, int], lambda values: flatten(values, values.map(double)), name="both"
     )
-    return larger, even, both, PTransform.identity(KV[str, int]), (larger >> both).named("larger and both")
+    sums: Transform = (
+        Input(KV[str, int]) >> WindowInto(FixedWindows(timedelta(minutes=2))) >> CombinePerKey(Sum())
+    )
+    return larger, Input(KV[str, int]) >> even, both, Input(KV[str, int]), sums, (larger >> both).named("all")
+
+
+def compositions() -> SearchStrategy[Transform]:
+    """Generates compositions of one to three of these."""
+    parts = st.lists(st.sampled_from(transforms()), min_size=1, max_size=3)
+    return parts.map(partial(reduce, PTransform.__rshift__))
 
 
 @cache
@@ -123,7 +131,7 @@ def strategies_by_type() -> Mapping[object, SearchStrategy[object]]:
         Endo: st.sampled_from(endos),
         Test: st.sampled_from(tests),
         Spread: st.sampled_from(spreads),
-        Transform: st.sampled_from(transforms()),
+        Transform: compositions(),
     }
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import assert_type
+from typing import NamedTuple, TypeAlias, assert_type
 
 from flowalg import (
     KV,
@@ -18,6 +18,9 @@ from flowalg import (
     ptransform,
 )
 from tests.packaging.typing.records import Flight
+
+Flights: TypeAlias = PCollection[Flight]
+Pairs: TypeAlias = PCollection[KV[str, int]]
 
 LONG = PTransform.of(Flight, lambda flights: flights.filter(lambda f: f.seats > 100), name="long")
 SEATS = PTransform.of(
@@ -47,26 +50,53 @@ def same(pairs: PCollection[KV[str, int]]) -> PCollection[KV[str, int]]:
     return pairs
 
 
-def members(long: PTransform[Flight, Flight], seats: PTransform[Flight, KV[str, int]]) -> None:
+@ptransform
+def joined(pairs: Pairs, names: PCollection[KV[str, str]]) -> PCollection[KV[str, tuple[int, str]]]:
+    """Returns the pairs of two collections."""
+    return pairs.inner_join(names)
+
+
+class Parts(NamedTuple):
+    """Two collections by name."""
+
+    long: Flights
+    short: Flights
+
+
+def parts(flights: Flights) -> Parts:
+    """Returns the flights by their size."""
+    return Parts(flights.filter(lambda f: f.seats > 100), flights.filter(lambda f: f.seats <= 100))
+
+
+def members(long: PTransform[Flights, Flights], seats: PTransform[Flights, Pairs]) -> None:
     """The members of a transform."""
-    assert_type(long >> seats, PTransform[Flight, KV[str, int]])
+    assert_type(long >> seats, PTransform[Flights, Pairs])
+    assert_type(long & seats, PTransform[tuple[Flights, Flights], tuple[Flights, Pairs]])
 
 
 def transforms(flights: PCollection[Flight]) -> None:
     """Application, composition and identity."""
-    assert_type(ptransform(same), PTransform[KV[str, int], KV[str, int]])
-    assert_type(ptransform(name="same")(same), PTransform[KV[str, int], KV[str, int]])
-    assert_type(LONG, PTransform[Flight, Flight])
-    assert_type(SEATS, PTransform[Flight, KV[str, int]])
-    assert_type(double, PTransform[KV[str, int], KV[str, int]])
-    assert_type(count, PTransform[KV[str, int], KV[str, int]])
-    assert_type(PTransform.identity(Flight), PTransform[Flight, Flight])
+    assert_type(ptransform(same), PTransform[Pairs, Pairs])
+    assert_type(ptransform(name="same")(same), PTransform[Pairs, Pairs])
+    assert_type(LONG, PTransform[Flights, Flights])
+    assert_type(SEATS, PTransform[Flights, Pairs])
+    assert_type(double, PTransform[Pairs, Pairs])
+    assert_type(count, PTransform[Pairs, Pairs])
     assert_type(
-        PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)), PTransform[KV[str, int], str]
+        joined,
+        PTransform[tuple[Pairs, PCollection[KV[str, str]]], PCollection[KV[str, tuple[int, str]]]],
+    )
+    assert_type(ptransform(parts), PTransform[Flights, Parts])
+    assert_type(PTransform.of(Flight, parts), PTransform[Flights, Parts])
+    assert_type(flights >> (LONG >> PTransform.of(Flight, parts)), Parts)
+    assert_type(PTransform.identity(Flight), PTransform[Flights, Flights])
+    assert_type(
+        PTransform.of(KV[str, int], lambda pairs: pairs.map(lambda p: p.key)),
+        PTransform[Pairs, PCollection[str]],
     )
     assert_type(SEATS(flights), PCollection[KV[str, int]])
     assert_type(flights.apply(SEATS), PCollection[KV[str, int]])
-    assert_type(LONG >> SEATS, PTransform[Flight, KV[str, int]])
+    assert_type(LONG >> SEATS, PTransform[Flights, Pairs])
     assert_type(flights.apply(LONG >> SEATS >> double), PCollection[KV[str, int]])
     assert_type(flights.apply(lambda these: these.map(lambda f: f.seats), label="seats"), PCollection[int])
-    assert_type(from_json("", PTransform[Flight, KV[str, int]]), PTransform[Flight, KV[str, int]])
+    assert_type(from_json("", PTransform[Flights, Pairs]), PTransform[Flights, Pairs])
