@@ -38,10 +38,9 @@ FLOWALG: Final = {
     "Operations as values": (
         "flowalg.transforms",
         "Input Map Filter FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto CombinePerKey "
-        "CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except CoGroupByKey "
-        "Flatten MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime WithWindow WithPane Process "
-        "Deduplicate Every Swap Copy FanOut "
-        "First Second",
+        "CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except "
+        "CoGroupByKey Flatten MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime "
+        "WithWindow WithPane Process Deduplicate Every Swap Copy FanOut First Second",
     ),
     "Windows, accumulation and lateness": (
         "flowalg.windows",
