@@ -37,7 +37,7 @@ FLOWALG: Final = {
     "Pipelines": ("flowalg.pipeline", "Source sources PCollection PTransform ptransform SideInput flatten"),
     "Operations as values": (
         "flowalg.transforms",
-        "Input Map Filter FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto CombinePerKey "
+        "Input Map Filter Collect FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto CombinePerKey "
         "CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except "
         "CoGroupByKey Flatten MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime "
         "WithWindow WithPane Process Deduplicate Every Swap Copy FanOut First Second",

@@ -68,6 +68,8 @@ Spark's streams with those of the same functions in Python:
 [(place, text) for place, text in enumerate(e.words, start=1)]
 ```
 
+A function of `collect` may return `Some(x)`, `Nothing` and `Maybe.from_optional(x)`: columns that may be null.
+
 A function of `map_with`, `filter_with` or `flat_map_with` may look keys up in the mapping `view` of a side input. In a
 batch, and on a local stream, a join on the window and the key finds their values. The key must not fail, and is a
 boolean, an integer, a text or a time. `tests/core/test_lookups.py` compares these with the reference:

@@ -14,6 +14,7 @@ from flowalg.lifting.functions import lift_function
 from flowalg.lifting.operations import records
 from flowalg.lifting.operations.conditionals import is_assignable, widen
 from flowalg.lifting.python.captured_values import without_partial
+from flowalg.lifting.python.scope import NO_CONSTRUCTORS, Constructors
 from flowalg.lifting.syntax import annotated_shape
 from flowalg.lifting.tree.expressions import Constant, Expr, Opaque
 
@@ -21,7 +22,7 @@ from flowalg.lifting.tree.expressions import Constant, Expr, Opaque
 def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
     """Returns the expression that a call computes from its arguments, opaque where only Python can compute it."""
     result = call.declared_shape
-    lifted = _lift_callable(call.f, arguments)
+    lifted = lift_callable(call.f, arguments)
     if isinstance(lifted, Constant) and lifted.shape is None:
         lifted = Opaque(None, "a result that is always None", describe_function(call.f))
     if result is None:
@@ -33,7 +34,10 @@ def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
     return Opaque(result, f"a result of type {lifted.shape}, declared as {result}", describe_function(call.f))
 
 
-def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Expr:
+def lift_callable(
+    f: Callable[..., object], arguments: tuple[Expr, ...], constructors: Constructors = NO_CONSTRUCTORS
+) -> Expr:
+    """Returns the expression that a function computes from its arguments; ``constructors`` are those of its scope."""
     location = describe_function(f)
     called = without_partial(f, arguments, {})
     if called is None:
@@ -42,7 +46,7 @@ def _lift_callable(f: Callable[..., object], arguments: tuple[Expr, ...]) -> Exp
     target, args, named = called
     if isinstance(target, FunctionType):
         try:
-            return lift_function(target, args, named, ())
+            return lift_function(target, args, named, (), constructors)
         except RecursionError:
             return Opaque(annotated_shape(target), "operations nested too deep to be read", location)
     lifted = lift_builtin_call(target, args, named, location)

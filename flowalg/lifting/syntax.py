@@ -16,6 +16,7 @@ from typing import Final, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import evolve
+from returns.maybe import Maybe, Nothing, Some
 
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import (
@@ -237,6 +238,8 @@ def _bind_target(target: ast.expr, value: Expr, location: str) -> dict[str, Expr
 
 def _lift_captured(node: ast.expr, scope: Scope) -> Expr:
     value = scope.resolve(node)
+    if value is Nothing and Some in scope.constructors:
+        return Constant(None, None)
     if value is MISSING:
         return scope.opaque(node, f"the name {ast.unparse(node)}, which is not defined")
     lifted = to_constant(value)
@@ -471,6 +474,8 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     constructed = scope.resolve(node.func.value) if isinstance(node.func, ast.Subscript) else target
     if isinstance(constructed, type) and constructed in scope.constructors:
         return scope.constructors[constructed](node, scope)
+    if target is _FROM_OPTIONAL and Some in scope.constructors and len(node.args) == 1:
+        return lift_expression(node.args[0], scope)
     if isinstance(target, type) and target in builtin_calls.FOLDED:
         made = _construct_constant(target, node, scope)
         if made is not None:
@@ -530,6 +535,9 @@ def _lift_isinstance(of: Expr, classes: ast.expr, scope: Scope, location: str) -
     found = tuple(NoneType if cls is None else cls for cls in named)
     plain = tuple(filter(has_plain_instances, found))
     return is_instance(of, plain, location, scope.absent) if len(plain) == len(found) else None
+
+
+_FROM_OPTIONAL: Final = vars(Maybe)["from_optional"]
 
 
 def _lift_pattern(pattern: re.Pattern[str], name: str, args: tuple[Expr, ...], location: str) -> Expr:

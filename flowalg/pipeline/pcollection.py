@@ -12,6 +12,7 @@ from types import GenericAlias
 from typing import Generic, TypeVar, cast, overload
 
 from attrs import field, frozen
+from returns.maybe import Maybe
 from returns.result import Result
 
 from flowalg.combiners.collections import ToList, TopN
@@ -27,6 +28,7 @@ from flowalg.data.views import HasView
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
 from flowalg.elementwise.splitting import Outcomes, Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.lifting.maybes import Collected, IsPresent, Present
 from flowalg.lifting.members import IsA, Narrow
 from flowalg.pipeline.bundles import leaves, nested_like
 from flowalg.pipeline.holes import fill
@@ -603,6 +605,28 @@ class PCollection(HasView, Generic[A_co]):
         return PCollection(ElementWise.after(outcomes, successes)), PCollection(
             ElementWise.after(outcomes, failures)
         )
+
+    def collect(self, f: Callable[[A_co], Maybe[B]], *, result: type[B] | None = None) -> PCollection[B]:
+        """Returns the values that ``f`` returns as ``Some``: filters and maps at once.
+
+        ``result`` is the type of a value, for a function that is not annotated with ``Maybe[...]``. A ``Some(None)`` is
+        an ``ElementError``.
+
+        Example:
+
+        >>> from returns.maybe import Maybe, Nothing, Some
+        >>> def high(s: Score) -> Maybe[int]:
+        ...     return Some(s.points) if s.points > 4 else Nothing
+        >>> results(scores.collect(high).combine_globally(Sum()))
+        [12]
+        """
+        Call(f, result)  # rejects a value that is not callable, and a type that elements cannot have
+        steps = (
+            Map(Call(Collected(f, result)), "collect"),
+            Filter(Call(IsPresent(f)), "collect"),
+            Map(Call(Present(f)), "collect"),
+        )
+        return PCollection(ElementWise.after(self.node, *steps))
 
     def only(self, kind: type[B]) -> PCollection[B]:
         """Returns the elements of a class: of a sum, those of its members that are of the class.

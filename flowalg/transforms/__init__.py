@@ -15,6 +15,7 @@ elements.
 
 from flowalg.transforms.computations import Deduplicate, Every, Process
 from flowalg.transforms.elementwise import (
+    Collect,
     Filter,
     FlatMap,
     KeyBy,
@@ -50,6 +51,7 @@ from flowalg.transforms.side_inputs import FilterWith, FlatMapWith, MapWith, Wit
 __all__ = [
     "AntiJoin",
     "CoGroupByKey",
+    "Collect",
     "CombineGlobally",
     "CombinePerKey",
     "Copy",

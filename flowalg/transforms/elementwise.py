@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TypeVar, cast, overload
 
+from returns.maybe import Maybe
 from returns.result import Result
 
 from flowalg.data.kv import KV
@@ -66,6 +67,19 @@ def FlatMap(
 def FlatMap(*arguments: object, result: object = None) -> object:
     """``flat_map(f)`` as a transform."""
     return transform("flat_map", arguments, result=result)
+
+
+@overload
+def Collect(
+    f: Callable[[A], Maybe[B]], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[B]]: ...
+@overload
+def Collect(
+    element: type[A], f: Callable[[A], Maybe[B]], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[B]]: ...
+def Collect(*arguments: object, result: object = None) -> object:
+    """``collect(f)`` as a transform."""
+    return transform("collect", arguments, result=result)
 
 
 @overload

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 import pytest
+from returns.maybe import Maybe, Nothing, Some
 from returns.result import Failure, Result, Success
 
 from flowalg import (
@@ -35,6 +36,7 @@ from flowalg.pipeline import Hole
 from flowalg.transforms import (
     AntiJoin,
     CoGroupByKey,
+    Collect,
     CombineGlobally,
     CombinePerKey,
     Copy,
@@ -138,11 +140,18 @@ def negative(n: int) -> int:
     return -n
 
 
+def high_team(score: Score) -> Maybe[str]:
+    """Returns the team if the points are high."""
+    return Some(score.team) if is_high(score) else Nothing
+
+
 OF_SCORES: Final[dict[str, tuple[Callable[[PCollection[Score]], object], object]]] = {
     "Map": (Map(team), SCORES.map(team)),
     "Map of a type": (Map(Score, team, result=str), SCORES.map(team, result=str)),
     "Filter": (Filter(is_high), SCORES.filter(is_high)),
     "Filter of a type": (Filter(Score, is_high), SCORES.filter(is_high)),
+    "Collect": (Collect(high_team), SCORES.collect(high_team)),
+    "Collect of a type": (Collect(Score, high_team, result=str), SCORES.collect(high_team, result=str)),
     "FlatMap": (FlatMap(twice), SCORES.flat_map(twice)),
     "FlatMap of a type": (FlatMap(Score, twice, result=str), SCORES.flat_map(twice, result=str)),
     "KeyBy": (KeyBy(team, result=str), SCORES.key_by(team, result=str)),
@@ -258,7 +267,7 @@ def test_a_partition_on_a_collection_is_the_method() -> None:
     operation = Partition(Score, str)
     assert operation(either) == either >> operation == either.partition(Score, str)
     with pytest.raises(ArgumentError, match="class 2 of partition"):
-        either >> Partition(Score, int)
+        _ = either >> Partition(Score, int)
 
 
 @pytest.mark.parametrize("name", OF_POINTS)

@@ -11,7 +11,6 @@ from inspect import getsource
 from pathlib import Path
 from typing import Final
 
-import zeitgeist
 from zeitgeist import Generator, alerts, detection, model_updates, score, window_counts
 from zeitgeist.picture import draw
 from zeitgeist.running import on_reference
@@ -76,5 +75,5 @@ Figure 2: the topology.
 
 
 def _topology() -> str:
-    text = Path(zeitgeist.detection.__file__).read_text(encoding="utf-8")
+    text = Path(detection.__file__).read_text(encoding="utf-8")
     return text[text.index("window_counts: Final") :].rstrip()

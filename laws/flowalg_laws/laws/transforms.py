@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from attrs import evolve
 from flowalg_reference import Reference
+from returns.maybe import Maybe, Nothing, Some
 
 from flowalg import KV, Interpreter, Max, Pane, PCollection, Sum, Timeline, flatten
 from flowalg.runs import Output
@@ -138,6 +139,23 @@ def map_distributes_over_flatten(
 
 
 @law
+def collect_is_a_flat_map_of_one_item_at_most(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, p: Test
+) -> Equation[Panes]:
+    """``collect(lambda x: Some(f(x)) if p(x) else Nothing) = flat_map(lambda x: [f(x)] if p(x) else [])``.
+
+    Source: found here; a ``Maybe`` is a list of one item at most.
+    """
+
+    def chosen(pair: Pair) -> Maybe[Pair]:
+        return Some(f(pair)) if p(pair) else Nothing
+
+    items = VALUES.flat_map(lambda pair: [f(pair)] if p(pair) else [])
+    collected = _summed(engine, VALUES.collect(chosen), strategy, timeline)
+    return Equation(collected, _summed(engine, items, strategy, timeline))
+
+
+@law
 def only_takes_a_union_apart(
     engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading]
 ) -> Equation[Panes]:
@@ -263,6 +281,7 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     ),
     *laws_of(UNION, is_commutative, *SEMIGROUP, *VARIADIC),
     map_distributes_over_flatten,
+    collect_is_a_flat_map_of_one_item_at_most,
     only_takes_a_union_apart,
     a_function_of_a_sum_is_one_of_each_member,
     keys_are_independent,

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import assert_type
 
+from returns.maybe import Maybe, Some
 from returns.result import Failure, Result, Success
 
 from flowalg import (
@@ -106,6 +107,8 @@ def several_outputs(flights: PCollection[Flight]) -> None:
     assert_type(outputs, tuple[PCollection[Flight], PCollection[str]])
     assert_type(flights.map(lambda f: f.seats if f.full else f.origin).only(int), PCollection[int])
     assert_type(flights.only(Flight), PCollection[Flight])
+    assert_type(flights.collect(lambda f: Maybe.from_optional(f.seats if f.full else None)), PCollection[int])
+    assert_type(flights.collect(lambda f: Some(f.origin)), PCollection[str])
 
 
 def seats_or_departures(either: Flight | Stats) -> int:

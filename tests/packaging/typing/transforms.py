@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TypeAlias, assert_type
 
+from returns.maybe import Maybe
 from returns.result import Failure, Result, Success
 
 from flowalg import KV, Computation, Count, FixedWindows, Max, PCollection, PTransform, Sum
@@ -17,6 +18,7 @@ from flowalg.runs import PaneTiming, WindowBounds
 from flowalg.transforms import (
     AntiJoin,
     CoGroupByKey,
+    Collect,
     CombineGlobally,
     CombinePerKey,
     Copy,
@@ -88,6 +90,11 @@ def seats(flight: Flight) -> Result[int, str]:
     return Success(flight.seats) if flight.seats else Failure(flight.origin)
 
 
+def perhaps(flight: Flight) -> Maybe[int]:
+    """Returns the seats if there are any."""
+    return Maybe.from_optional(flight.seats or None)
+
+
 def at(flight: Flight) -> datetime:
     """Returns the time."""
     return flight.at
@@ -126,6 +133,8 @@ def of_functions(side: SideInput[int]) -> None:
     assert_type(
         Partition(Flight, int), PTransform[PCollection[object], tuple[PCollection[Flight], PCollection[int]]]
     )
+    assert_type(Collect(perhaps), PTransform[Flights, PCollection[int]])
+    assert_type(Collect(Flight, lambda f: perhaps(f)), PTransform[Flights, PCollection[int]])
     assert_type(Split(seats), PTransform[Flights, tuple[PCollection[int], PCollection[str]]])
     assert_type(
         Split(Flight, lambda f: seats(f)), PTransform[Flights, tuple[PCollection[int], PCollection[str]]]
