@@ -20,6 +20,7 @@ import attrs
 
 from flowalg.data import shapes
 from flowalg.data.errors import ElementError, ValueRangeError, format_value
+from flowalg.data.tags import tag_of_class
 
 A = TypeVar("A")
 
@@ -318,7 +319,7 @@ def sort_key(value: object) -> tuple[object, ...]:
         return (1, "sequence", tuple(sort_key(item) for item in value))
     if attrs.has(kind):
         fields = (sort_key(getattr(value, field.name)) for field in attrs.fields(kind))
-        return (1, shapes.tag_of_class(kind).name, tuple(fields))
+        return (1, tag_of_class(kind).name, tuple(fields))
     try:
         value < value  # type: ignore[operator]  # noqa: B015  # raises if values of its type have no order
     except TypeError as unordered:
