@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from attrs import frozen
 
 from flowalg.data.errors import ArgumentError
+from flowalg.data.kv import KV
 from flowalg.pipeline.pcollection import PCollection, flatten
 from flowalg.pipeline.ptransform import Bundle, PTransform, fan_out
 from flowalg.transforms.operation import two
 
 A = TypeVar("A")
+B = TypeVar("B")
+K = TypeVar("K")
 In = TypeVar("In", bound=Bundle)
 Out = TypeVar("Out", bound=Bundle)
 Out2 = TypeVar("Out2", bound=Bundle)
@@ -121,8 +124,16 @@ class Flatten:
     [KV(key='blue', value=14), KV(key='red', value=16)]
     """
 
-    def __call__(self, collections: tuple[PCollection[A], ...], /) -> PCollection[A]:
-        """Returns the union."""
+    @overload
+    def __call__(
+        self, collections: tuple[PCollection[KV[K, A]], PCollection[KV[K, B]]], /
+    ) -> PCollection[KV[K, A | B]]: ...
+    @overload
+    def __call__(self, collections: tuple[PCollection[A], PCollection[B]], /) -> PCollection[A | B]: ...
+    @overload
+    def __call__(self, collections: tuple[PCollection[A], ...], /) -> PCollection[A]: ...
+    def __call__(self, collections: tuple[PCollection[object], ...], /) -> PCollection[object]:
+        """Returns the union, of elements of the sum of their types."""
         if not isinstance(collections, tuple):
             raise ArgumentError("the input of Flatten", collections, "a tuple of collections")
         return flatten(*collections)

@@ -393,7 +393,7 @@ def test_an_operation_has_the_errors_of_its_method(
         (lambda: (POINTS,) >> WithMap(), r"the input of WithMap must be two collections, \(elements, side\)"),  # type: ignore[arg-type]
         (lambda: Input(KV[str, int]) >> InnerJoin(), "the input of InnerJoin must be two collections"),  # type: ignore[operator]
         (lambda: (POINTS,) >> CoGroupByKey(), "the input of CoGroupByKey must be two to four collections"),  # type: ignore[arg-type]
-        (lambda: Flatten()(POINTS), "the input of Flatten must be a tuple of collections"),  # type: ignore[arg-type]
+        (lambda: Flatten()(POINTS), "the input of Flatten must be a tuple of collections"),  # type: ignore[call-overload]
         (lambda: Swap()((POINTS,)), "the input of Swap must be a pair of collections"),  # type: ignore[arg-type]
         (lambda: GroupByKey() >> Map(team), "a composition begins with a PTransform"),  # type: ignore[operator]
     ],

@@ -186,6 +186,13 @@ def applied(flights: Flights, pairs: Pairs, texts: Texts, side: SideInput[int]) 
         PCollection[KV[str, tuple[list[int], list[str], list[int]]]],
     )
     assert_type(Flatten()((pairs, pairs, pairs)), Pairs)
+    assert_type((flights, flights.map(origin)) >> Flatten(), PCollection[Flight | str])
+    assert_type((pairs, texts) >> Flatten(), PCollection[KV[str, int | str]])
+    both = Input(Flight) & Input(str)
+    assert_type(
+        both >> Flatten(),
+        PTransform[tuple[PCollection[Flight], PCollection[str]], PCollection[Flight | str]],
+    )
     assert_type((pairs, pairs) >> Flatten() >> CombinePerKey(Sum()), Pairs)
     assert_type(WithSingleton()((flights, pairs)), PCollection[tuple[Flight, KV[str, int]]])
     assert_type((flights, pairs) >> WithMap(), PCollection[tuple[Flight, Mapping[str, int]]])
