@@ -16,6 +16,7 @@ from flowalg.combiners.distinct import ApproximateDistinct
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
 from flowalg.data.metadata import Metadata
+from flowalg.data.shapes import contains_sum
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
@@ -114,6 +115,7 @@ class Feature(Enum):
     INGRESS_TIMES = (Area.TRANSFORMS, "event times of arrival, `INGRESS_TIME`")
     REGROUPING = (Area.TRANSFORMS, "several groupings in a row")
     SEVERAL_SOURCES = (Area.TRANSFORMS, "several sources")
+    SUMS = (Area.TRANSFORMS, "elements of several types, sums")
 
     CUSTOM_COMBINERS = (Area.COMBINERS, "user-defined combiners")
 
@@ -212,6 +214,8 @@ def features_of(pipeline: PCollection[object]) -> frozenset[AnyFeature]:
         features.add(Feature.REGROUPING)
     if len(sources_of(pipeline.node)) > 1:
         features.add(Feature.SEVERAL_SOURCES)
+    if any(node.shape is not None and contains_sum(node.shape) for node in nodes):
+        features.add(Feature.SUMS)
     if not last_groupings(pipeline.node):
         features.add(Feature.ELEMENT_OUTPUTS)
     return frozenset(features & AREA_OF.keys())

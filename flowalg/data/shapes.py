@@ -557,6 +557,11 @@ def contains_float(shape: Shape) -> bool:
     return shape == FLOAT or any(map(contains_float, inner_shapes(shape)))
 
 
+def contains_sum(shape: Shape) -> bool:
+    """Returns whether values of the shape contain values of a sum."""
+    return isinstance(shape, SumOf) or any(map(contains_sum, inner_shapes(shape)))
+
+
 def fits_decimals(precision: int | None, scale: int) -> bool:
     """Returns whether all decimals of a stored type fit ``Decimal``; ``scale`` of its digits are after the point."""
     whole = DECIMAL_PRECISION - DECIMAL_SCALE

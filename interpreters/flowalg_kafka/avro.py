@@ -94,7 +94,7 @@ def read_record(
     text, begin = (schema, 0) if isinstance(schema, str) else (_of_id(schema, value), _PREFIX)
     data = BytesIO(value)
     data.seek(begin)
-    named = whole is not None or any(map(_has_sum, fields.values()))
+    named = whole is not None or any(map(shapes.contains_sum, fields.values()))
     schema_of_text = _parse(text)
     try:
         record = _driver().schemaless_reader(data, schema_of_text, None, return_record_name=named)
@@ -110,10 +110,6 @@ def read_record(
         )
     name = None if isinstance(schema_of_text, list) else schema_of_text["name"]
     return {VALUE: _of_shape(record if name is None else (name, record), whole)}
-
-
-def _has_sum(shape: shapes.Shape) -> bool:
-    return isinstance(shape, shapes.SumOf) or any(map(_has_sum, shapes.inner_shapes(shape)))
 
 
 def _of_shape(value: object, shape: shapes.Shape) -> object:
