@@ -6,7 +6,7 @@ features are a closed list, which follows from the unions of the algebra: a clas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, unique
 from typing import Final, TypeAlias, assert_never, get_args
 
@@ -16,7 +16,7 @@ from flowalg.combiners.distinct import ApproximateDistinct
 from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
 from flowalg.data.metadata import Metadata
-from flowalg.data.shapes import contains_sum
+from flowalg.data.shapes import Shape, contains_sum
 from flowalg.elementwise.functions import Call
 from flowalg.elementwise.splitting import Selected
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
@@ -214,11 +214,16 @@ def features_of(pipeline: PCollection[object]) -> frozenset[AnyFeature]:
         features.add(Feature.REGROUPING)
     if len(sources_of(pipeline.node)) > 1:
         features.add(Feature.SEVERAL_SOURCES)
-    if any(node.shape is not None and contains_sum(node.shape) for node in nodes):
+    if any(shape is not None and contains_sum(shape) for node in nodes for shape in _shapes_of(node)):
         features.add(Feature.SUMS)
     if not last_groupings(pipeline.node):
         features.add(Feature.ELEMENT_OUTPUTS)
     return frozenset(features & AREA_OF.keys())
+
+
+def _shapes_of(node: Node) -> Iterable[Shape | None]:
+    """Returns the shapes of a node's elements, for a chain those after each step."""
+    return [analysis.after for analysis in node.analyses] if isinstance(node, ElementWise) else [node.shape]
 
 
 def _of_node(node: Node) -> Iterator[AnyFeature]:

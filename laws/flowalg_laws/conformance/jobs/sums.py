@@ -74,9 +74,13 @@ def weight(event: Event) -> float:
     return float(event.rate)
 
 
-def text_or_number(reading: Reading) -> str | int:
-    """Returns the key for an odd value, else the value."""
-    return reading.key if reading.value % 2 else reading.value
+def half_rate(event: Event) -> int:
+    """Returns the half of what was seen, or a number of a forecast."""
+    match event:
+        case Seen(rate=rate):
+            return rate // 2
+        case Forecast():
+            return 100
 
 
 forecasts: PCollection[Forecast] = READINGS.map(forecast_of)
@@ -114,6 +118,14 @@ def by_query(several: list[Event]) -> Iterator[tuple[str, Span, list[Event]]]:
     """Yields the events of each query and five-minute window."""
     for name, window, group in grouped(several, query, five_of):
         yield name, window, in_order(group)
+
+
+@job(of_readings.key_by(lambda e: e.query).map_values(half_rate).combine_per_key(Sum()), SOME)
+def a_function_of_either_type(readings: list[Reading]) -> Answer:
+    """A function returns values of two types, and another one tells them apart."""
+    for name in sorted({reading.key for reading in readings}):
+        events = [event_of(reading) for reading in readings if reading.key == name]
+        yield KV(name, sum(map(half_rate, events))), None
 
 
 @job(
@@ -311,6 +323,7 @@ def a_sum_that_nothing_groups(readings: list[Reading], others: list[Reading]) ->
 
 
 JOBS = (
+    a_function_of_either_type,
     a_field_of_all_members,
     a_test_of_the_member,
     one_member,
