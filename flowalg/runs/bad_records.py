@@ -10,7 +10,7 @@ from flowalg.computations.calls import FailedTransition
 from flowalg.data.errors import ElementError
 from flowalg.data.json_text import escape_surrogates, render_json
 from flowalg.data.record_messages import missing_or_unknown, no_time_message, range_message
-from flowalg.data.shapes import RecordOf
+from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime
 from flowalg.data.values import conform
 from flowalg.elementwise.steps import Step, WithTimestamps, require_event_time
@@ -31,10 +31,12 @@ class BadRecord:
     record: str
 
 
-def bad_element(step: Step, element: object, error: BaseException) -> BadRecord:
-    """Returns the bad record of an element on which a step raised."""
-    shown = step.element_of(element) if isinstance(step, Admission) else element
-    return BadRecord(step.label, escape_surrogates(str(error)), render_json(shown))
+def bad_element(step: Step, element: object, error: BaseException, shape: Shape | None) -> BadRecord:
+    """Returns the bad record of an element on which a step raised; ``shape`` is that of the element, if it is known."""
+    text = (
+        render_json(step.element_of(element)) if isinstance(step, Admission) else render_json(element, shape)
+    )
+    return BadRecord(step.label, escape_surrogates(str(error)), text)
 
 
 def bad_call(label: str, failure: FailedTransition) -> BadRecord:

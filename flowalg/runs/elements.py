@@ -78,7 +78,7 @@ def read_or_reject(source: SourceNode, record: object, arrival_of: ArrivalOf) ->
         # The errors of the function name it; an event time that no window contains is a fault of the record.
         if step is None or str(error).startswith("source "):
             return bad_row(source, value, error)
-        return bad_element(step, value, error)
+        return bad_element(step, value, error, source.shape)
 
 
 def _element(

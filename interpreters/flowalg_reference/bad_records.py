@@ -49,10 +49,10 @@ class BadRecords:
         except MemoryError:
             raise
         except Exception as error:
-            self.records.append(bad_element(step, element.value, error))
+            self.records.append(bad_element(step, element.value, error, analysis.before))
             return
         for result in results:
             try:
                 yield conforming(analysis, result)
             except FlowalgError as error:
-                self.records.append(bad_element(step, element.value, error))
+                self.records.append(bad_element(step, element.value, error, analysis.before))

@@ -20,6 +20,7 @@ from flowalg_shard.tables.columns import (
 )
 
 from flowalg.data.errors import FlowalgError, format_value
+from flowalg.data.shapes import Shape
 from flowalg.elementwise.functions import Function, apply_all, error_of, one_by_one
 from flowalg.elementwise.steps import (
     Filter,
@@ -32,6 +33,7 @@ from flowalg.elementwise.steps import (
     require_bool,
     require_event_time,
 )
+from flowalg.lifting.analysis import analyse
 from flowalg.runs.bad_records import BadRecord, bad_element
 from flowalg_columns.layout import Layout
 from flowalg_columns.names import BAD_RECORD, DROPPED_VALUE, ERROR, PANE_TIME, STAGE
@@ -54,7 +56,8 @@ class Rows:
     """Elements between steps, each with its event time and the row that it originates from.
 
     An element on which a step raises is moved to ``bad_elements``; if that is ``None``, the error is raised.
-    ``inputs`` are then the elements that the last step has received for these.
+    ``inputs`` are then the elements that the last step has received for these. ``shape`` is that of the elements before
+    the first step, if it is known; ``earlier`` are the steps before the last one.
     """
 
     elements: list[object]
@@ -62,9 +65,13 @@ class Rows:
     origins: list[int]
     bad_elements: list[BadElement] | None = None
     inputs: list[object] = field(factory=list)
+    shape: Shape | None = None
+    earlier: tuple[Step, ...] = ()
+    applied: tuple[Step, ...] = ()
 
     def apply_step(self, step: Step) -> None:
         """Applies one step to all elements."""
+        self.earlier, self.applied = self.applied, (*self.applied, step)
         if self.bad_elements is not None:
             self.inputs = self.elements
         results = self.apply(
@@ -100,12 +107,17 @@ class Rows:
             return function(self.elements)
         results, good, failures = try_each(function, self.elements, one)
         if failures:
+            shape = self._shape_of_inputs()
             self.bad_elements += (
-                BadElement(self.origins[position], bad_element(step, self.inputs[position], error))
+                BadElement(self.origins[position], bad_element(step, self.inputs[position], error, shape))
                 for position, error in failures
             )
             self._keep(good)
         return results
+
+    def _shape_of_inputs(self) -> Shape | None:
+        """Returns the shape of the elements that the last step has received, if it is known."""
+        return analyse(self.earlier, self.shape)[-1].after if self.earlier else self.shape
 
     def _keep(self, positions: Iterable[int]) -> None:
         kept = list(positions)
@@ -220,7 +232,7 @@ class PythonSteps:
         count = len(inputs)
         bad: list[BadElement] = []
         (chain,) = self.chains
-        rows = Rows(inputs, [None] * count, list(range(count)), bad)
+        rows = Rows(inputs, [None] * count, list(range(count)), bad, shape=self.before.shape)
         for step in chain:
             rows.apply_step(step)
         self.write(rows, chain)
@@ -244,7 +256,9 @@ class PythonSteps:
         output_times: list[int | None] = []
         origins: list[int] = []
         for chain in self.chains:
-            rows = Rows(inputs, input_times, positions, bad if self.dead_letters else None)
+            rows = Rows(
+                inputs, input_times, positions, bad if self.dead_letters else None, shape=self.before.shape
+            )
             for step in chain:
                 rows.apply_step(step)
             written.append(self.write(rows, chain))

@@ -263,6 +263,28 @@ def a_union_of_keyed_values(readings: list[Reading], others: list[Reading]) -> A
         yield KV(name, [item.value if isinstance(item, Reading) else item for item in ordered]), window
 
 
+FOUR: str = '{"$type":"Seen","query":"b","at":"2024-01-01T00:06:00+00:00","rate":4,"place":null}'
+
+
+def unless_four(event: Event) -> int:
+    """Fails for a rate of four, the more surely for a forecast."""
+    if event.rate == 4:
+        raise ValueError("four")
+    return round(event.rate)
+
+
+@job(
+    of_readings.key_by(lambda e: e.query).map_values(unless_four).combine_per_key(Sum()),
+    SOME,
+    bad_records=f'map_values(unless_four) {{"key":"b","value":{FOUR}}}',
+)
+def a_bad_element_of_a_sum(readings: list[Reading]) -> Answer:
+    """The text of a bad element has the tag of its member."""
+    for name in sorted({reading.key for reading in readings}):
+        events = [event_of(reading) for reading in readings if reading.key == name]
+        yield KV(name, sum(round(event.rate) for event in events if event.rate != 4)), None
+
+
 largest: PCollection[KV[str, Event]] = (
     of_readings.key_by(lambda e: e.query)
     .window(FIVE, allowed_lateness=FOREVER)
@@ -333,6 +355,7 @@ JOBS = (
     the_largest_of_a_sum,
     a_join_with_a_sum,
     a_union_of_keyed_values,
+    a_bad_element_of_a_sum,
     a_side_input_of_a_sum,
     a_computation_over_a_sum,
     a_sum_that_nothing_groups,
