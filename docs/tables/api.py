@@ -157,7 +157,7 @@ PAGES: Final = {
             "Spark batch": ("flowalg_spark.batch", ()),
             "Spark streaming": (
                 "flowalg_spark.streaming",
-                ("CAPABILITIES", "StreamOptions", "compile", "drain"),
+                ("CAPABILITIES", "StreamOptions", "check", "compile", "drain"),
             ),
             "Sinks of Spark": (
                 "flowalg_spark.sinks",

@@ -163,7 +163,7 @@ def test_generated_runs_change_tables() -> None:
     """Generated runs write, retract and delete rows, so the test of upserts is not vacuous."""
     counts: Counter[str] = Counter()
 
-    @settings(max_examples=MAX_EXAMPLES)
+    @settings(max_examples=3 * MAX_EXAMPLES)
     @given(upsert_runs())
     def count(sink_and_run: tuple[Upsert, reference.ReferenceRun[object]]) -> None:
         sink, run = sink_and_run
