@@ -60,20 +60,6 @@ MODEL: Final = (
                 "max(left, right)",
             ),
             Mutant(
-                "OrFinally with Never becomes Never",
-                "`limit_has_a_unit`",
-                "_limit",
-                "return main",
-                "return until",
-            ),
-            Mutant(
-                "nested limits combine with And",
-                "`limit_composes`",
-                "_limit",
-                "Or(main.until_, until)",
-                "And(main.until_, until)",
-            ),
-            Mutant(
                 "a repeated sequence with equal ends is simplified to one period",
                 "`repeat_of_twice`: only a whole number of periods is one",
                 "_repeat",
@@ -174,6 +160,26 @@ MODEL: Final = (
                 "_Analyses.of",
                 "last is None or last.step is not step or last.before != before",
                 "last is None or last.step is not step",
+            ),
+        ),
+    ),
+    Area(
+        "sums",
+        ("laws", "sums", "lifted_expressions"),
+        (
+            Mutant(
+                "columns have the members of a sum in the order of their tags",
+                "values of several types are ordered alike in columns, nulls first, and in Python",
+                "sum_of",
+                "sorted(named, key=_rank, reverse=True)",
+                "sorted(named, key=_rank)",
+            ),
+            Mutant(
+                "a test of several types is one of the first of them",
+                "`a_function_of_a_sum_is_one_of_each_member`: columns test what the function tests",
+                "is_instance",
+                "reduce(disjunction, tests)",
+                "tests[0]",
             ),
         ),
     ),
