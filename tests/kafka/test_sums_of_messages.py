@@ -83,7 +83,7 @@ def decoded(topic: KafkaInput, values: list[bytes]) -> tuple[list[object], list[
     bad: list[BadRecord] = []
     messages = messages_table(topic, [Received(value, number) for number, value in enumerate(values)])
     table = decode_messages(SOURCE, topic, messages, lambda number, record: bad.append(record))
-    return table.column("value").to_pylist(), bad
+    return [value.as_py() for value in table.column("value")], bad
 
 
 def in_avro(schema: Any, *values: object, prefix: bytes = b"") -> list[bytes]:  # noqa: ANN401  # of Avro
