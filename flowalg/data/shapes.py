@@ -269,7 +269,7 @@ def sum_of(members: Iterable[Shape]) -> Shape:
     """Returns the shape of a value that has one of some shapes; it is optional if one of them is.
 
     Those of one generic class are one member, whose parts have the sums of their parts: ``KV[str, A] | KV[str, B]`` is
-    ``KV[str, A | B]``. Raises ``RecordTypeError`` if neither Python nor JSON could tell two members apart.
+    ``KV[str, A | B]``. Raises ``RecordTypeError`` if Python or JSON could not distinguish two members.
     """
     distinct: dict[type, Shape] = {}
     nullable = False
@@ -315,7 +315,7 @@ def _both(one: Shape, other: Shape) -> Shape:
 
 def _no_sum(one: Shape, other: Shape, why: str) -> RecordTypeError:
     return RecordTypeError(
-        f"{one} | {other} is not an element type: its members cannot be told apart, since {why}"
+        f"{one} | {other} is not an element type: its members cannot be distinguished, since {why}"
     )
 
 

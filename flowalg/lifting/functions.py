@@ -19,7 +19,7 @@ from flowalg.data.errors import describe_function
 from flowalg.data.shapes import SumOf, TupleOf, required
 from flowalg.lifting.matches import lift_match
 from flowalg.lifting.operations import records
-from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
+from flowalg.lifting.operations.conditionals import as_declared, choose
 from flowalg.lifting.python.captured_values import default_values, resolve_global
 from flowalg.lifting.python.collections_read import as_constant
 from flowalg.lifting.python.scope import NO_CONSTRUCTORS, Constructors, Scope
@@ -64,12 +64,7 @@ def _as_annotated(lifted: Expr, f: FunctionType) -> Expr:
         shape is not None and isinstance(required(shape), SumOf) for shape in (annotated, lifted.shape)
     ):
         return lifted
-    if isinstance(lifted, Opaque):
-        return evolve(lifted, shape=annotated)
-    if is_assignable(annotated, lifted):
-        return widen(lifted, annotated)
-    reason = f"a result of type {lifted.shape}, annotated as {annotated}"
-    return Opaque(annotated, reason, describe_function(f))
+    return as_declared(lifted, annotated, describe_function(f), "annotated")
 
 
 def _lift_call(

@@ -12,7 +12,7 @@ from flowalg.elementwise.functions import Call
 from flowalg.lifting.builtin_calls import lift_builtin_call, result_shape
 from flowalg.lifting.functions import lift_function
 from flowalg.lifting.operations import records
-from flowalg.lifting.operations.conditionals import is_assignable, widen
+from flowalg.lifting.operations.conditionals import as_declared
 from flowalg.lifting.python.captured_values import without_partial
 from flowalg.lifting.python.scope import NO_CONSTRUCTORS, Constructors
 from flowalg.lifting.syntax import annotated_shape
@@ -25,13 +25,7 @@ def lift(call: Call, arguments: tuple[Expr, ...]) -> Expr:
     lifted = lift_callable(call.f, arguments)
     if isinstance(lifted, Constant) and lifted.shape is None:
         lifted = Opaque(None, "a result that is always None", describe_function(call.f))
-    if result is None:
-        return lifted
-    if isinstance(lifted, Opaque):
-        return evolve(lifted, shape=result)
-    if is_assignable(result, lifted):
-        return widen(lifted, result)
-    return Opaque(result, f"a result of type {lifted.shape}, declared as {result}", describe_function(call.f))
+    return lifted if result is None else as_declared(lifted, result, describe_function(call.f))
 
 
 def lift_callable(

@@ -14,7 +14,7 @@ from flowalg.data.errors import ElementError, RecordTypeError, describe_function
 from flowalg.data.shapes import OptionalOf, Shape, optional, shape_of
 from flowalg.lifting.lift import lift_callable
 from flowalg.lifting.operations.comparisons import is_none, unwrap_optional
-from flowalg.lifting.operations.conditionals import is_assignable, widen
+from flowalg.lifting.operations.conditionals import as_declared, widen
 from flowalg.lifting.python.scope import Constructors, Scope
 from flowalg.lifting.syntax import lift_expression
 from flowalg.lifting.tree.expressions import Constant, Expr, Opaque, negation
@@ -69,14 +69,9 @@ class Collected:
         lifted = lift_callable(self.f, (element,), _CONSTRUCTORS)
         if isinstance(lifted, Constant) and lifted.value is None:
             lifted = Opaque(None, "a result that is always Nothing", describe_function(self.f))
-        if isinstance(lifted, Opaque):
-            return evolve(lifted, shape=declared)
         if declared is None:
-            return lifted
-        if is_assignable(declared, lifted):
-            return widen(lifted, declared)
-        reason = f"a result of type {lifted.shape}, declared as {declared}"
-        return Opaque(declared, reason, describe_function(self.f))
+            return evolve(lifted, shape=None) if isinstance(lifted, Opaque) else lifted
+        return as_declared(lifted, declared, describe_function(self.f))
 
     def _declared(self) -> Shape | None:
         """Returns the declared or annotated type of the result, as an optional."""

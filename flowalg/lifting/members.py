@@ -7,7 +7,7 @@ from attrs import frozen
 from flowalg.data.shapes import Shape, SumOf
 from flowalg.lifting.operations.conditionals import is_assignable, widen
 from flowalg.lifting.operations.instances import as_members, is_instance
-from flowalg.lifting.operations.sums import parts_of_sum
+from flowalg.lifting.operations.sums import parts_of
 from flowalg.lifting.tree.expressions import Expr
 
 
@@ -45,7 +45,7 @@ class Narrow:
         """Returns the element as a value of the members that are of the class."""
         if not isinstance(element.shape, SumOf):
             return element
-        members = parts_of_sum(element)
+        members = parts_of(element)
         parts = [members[number] for number in element.shape.instances_of(self.kind)]
         return as_members(parts, "") if parts else None
 

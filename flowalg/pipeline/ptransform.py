@@ -340,7 +340,7 @@ def _nodes(bundle: object, name: str) -> Nodes:
 
 
 def _built(records: tuple[object, ...], build: Callable[..., object], name: str) -> object:
-    """Returns the transform that a function of collections describes; one input is no tuple."""
+    """Returns the transform that a function of collections describes; a single input is not in a tuple."""
     holes = [Hole(shape_of(record), number) for number, record in enumerate(records, start=1)]
     made = build(*map(PCollection[object], holes))
     outputs = _nodes(made, f"the result of {describe_function(build)}")

@@ -15,7 +15,7 @@ from attrs import evolve
 from flowalg_columns.arrow_types import arrow_type
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
-from flowalg_columns.text.json_objects import itself, read_objects, schema_of_fields
+from flowalg_columns.text.json_objects import read_objects, schema_of_fields, sum_of_objects
 from flowalg_columns.values import write_nested
 
 from flowalg.data.errors import (
@@ -73,7 +73,7 @@ def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
             problems.append(f"{name} must be {' or '.join(map(str, allowed))} for {described}; got {shape}")
     if isinstance(topic.format, AvroFormat):
         in_values = {name: shape for name, shape in fields.items() if name not in topic.fields}
-        problems += describe_unlike(topic.format, in_values, itself(source.shape))
+        problems += describe_unlike(topic.format, in_values, sum_of_objects(source.shape))
     if problems:
         lines = "".join(f"\n  {problem}" for problem in problems)
         raise SchemaMismatchError(
@@ -120,7 +120,10 @@ class _Decoder:
             case "json":
                 table, good = self._settled(
                     read_objects(
-                        self.values, self.in_values, self._with_texts(), whole=itself(self.source.shape)
+                        self.values,
+                        self.in_values,
+                        self._with_texts(),
+                        whole=sum_of_objects(self.source.shape),
                     )
                 )
             case AvroFormat() as avro:
@@ -157,7 +160,7 @@ class _Decoder:
         return np.delete(np.arange(len(self.values)), sorted(bad))
 
     def _avro(self, avro: AvroFormat) -> tuple[pa.Table, Numbers]:
-        values, whole = self.values.to_pylist(), itself(self.source.shape)
+        values, whole = self.values.to_pylist(), sum_of_objects(self.source.shape)
         rows: dict[int, dict[str, object]] = {}
         for number in self._with_texts().tolist():
             try:

@@ -138,7 +138,7 @@ def test_every_kind_of_field_has_a_shape() -> None:
         (Hidden, "Hidden.b has init=False"),
         (Empty, "Empty has no fields"),
         (Callable, "is not an element type"),
-        (int | float, "its members cannot be told apart, since both are numbers"),
+        (int | float, "its members cannot be distinguished, since both are numbers"),
     ],
 )
 def test_a_type_without_a_shape_is_an_error_at_construction(python_type: object, message: str) -> None:

@@ -21,7 +21,7 @@ from flowalg_columns.codec import Codec
 from flowalg_columns.json_text import decode_json, encode_json
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text.files import read_file
-from flowalg_columns.text.json_objects import itself
+from flowalg_columns.text.json_objects import sum_of_objects
 from flowalg_polars import batch, streaming
 from flowalg_polars.columns import polars_type
 from hypothesis import given
@@ -219,7 +219,7 @@ def test_a_sum_has_a_type_and_a_structure() -> None:
 def read_lines(*lines: str, kind: object = Model | Seen) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns the rows and the errors of JSON lines."""
     shape = shape_of(kind)
-    read = read_file("\n".join(lines).encode(), "json", fields_in(shape), whole=itself(shape))
+    read = read_file("\n".join(lines).encode(), "json", fields_in(shape), whole=sum_of_objects(shape))
     return read.rows.to_pylist(), [line.error for line in read.bad]
 
 

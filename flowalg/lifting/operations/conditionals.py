@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from attrs import evolve
+
 from flowalg.data import shapes
 from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
 from flowalg.lifting.operations.conversions import int_constant, micros_of_duration
@@ -64,11 +66,17 @@ def widen(expr: Expr, shape: shapes.Shape) -> Expr:
 
 def is_assignable(shape: shapes.Shape, expr: Expr) -> bool:
     """Returns whether an expression can be assigned where a value of the shape is expected."""
-    if isinstance(expr, Constant) and expr.value is None:
-        return isinstance(shape, shapes.OptionalOf)
-    if expr.shape is None or isinstance(expr, Opaque):
+    if isinstance(expr, Opaque):
         return expr.shape == shape
     return inject(expr, shape) is not None
+
+
+def as_declared(result: Expr, shape: shapes.Shape, location: str, how: str = "declared") -> Expr:
+    """Returns the result of a function with the shape that it is declared to have; opaque if it has another one."""
+    if isinstance(result, Opaque):
+        return evolve(result, shape=shape)
+    reason = f"a result of type {result.shape}, {how} as {shape}"
+    return inject(result, shape) or Opaque(shape, reason, location)
 
 
 def to_bool(of: Expr, location: str) -> Expr:

@@ -11,7 +11,7 @@ from typing import Final, TypeGuard
 from flowalg.data.shapes import BOOLEAN, OptionalOf, RecordOf, SumOf, required
 from flowalg.lifting.operations.comparisons import is_none, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose
-from flowalg.lifting.operations.sums import common_sum, parts_of_sum
+from flowalg.lifting.operations.sums import common_sum, parts_of
 from flowalg.lifting.python.scope import Scope
 from flowalg.lifting.tree.expressions import (
     FALSE,
@@ -53,7 +53,7 @@ def is_instance(
             return Choice(missing, TRUE if NoneType in classes else FALSE, inside, BOOLEAN)
         case SumOf() as whole:
             chosen = {number for cls in classes for number in whole.instances_of(cls)}
-            possible = [(number, part) for number, part in enumerate(parts_of_sum(of)) if part not in absent]
+            possible = [(number, part) for number, part in enumerate(parts_of(of)) if part not in absent]
             tests = [
                 negation(is_none(part, location), location) for number, part in possible if number in chosen
             ]
@@ -65,7 +65,7 @@ def is_instance(
 
 def members_left(of: Expr, scope: Scope) -> tuple[Expr, ...]:
     """Returns the members that a value of a sum may be of in a scope, as optionals."""
-    parts = parts_of_sum(of)
+    parts = parts_of(of)
     present = tuple(part for part in parts if part in scope.present or isinstance(part, As))
     return present or tuple(part for part in parts if part not in scope.absent)
 
@@ -89,7 +89,7 @@ def as_members(parts: Sequence[Expr], location: str) -> Expr:
 
 def of_each_member(of: Expr, function: Callable[[Expr], Expr], scope: Scope, location: str) -> Expr:
     """Returns what a function computes of a value of a sum: of each member that it may be of."""
-    first, *others = members_left(of, scope) or parts_of_sum(of)
+    first, *others = members_left(of, scope) or parts_of(of)
     result = function(unwrap_optional(first, location))
     for part in others:
         result = choose(is_none(part, location), result, function(unwrap_optional(part, location)), location)

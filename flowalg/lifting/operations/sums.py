@@ -41,7 +41,7 @@ def inject(expr: Expr, shape: Shape) -> Expr | None:
         case OptionalOf(of=inner):
             return _inject_optional(expr, shape, inner)
         case SumOf(members=members):
-            parts = parts_of_sum(expr) if isinstance(own, SumOf) else (expr,)
+            parts = parts_of(expr) if isinstance(own, SumOf) else (expr,)
             return _build(shape, [_member(parts, OptionalOf(member.shape)) for member in members], len(parts))
         case RecordOf() | TupleOf() if isinstance(own, RecordOf | TupleOf) and class_of(own) == class_of(
             shape
@@ -49,7 +49,7 @@ def inject(expr: Expr, shape: Shape) -> Expr | None:
             wanted = inner_shapes(shape)
             if len(wanted) != len(inner_shapes(own)):
                 return None
-            each = [inject(part, of) for part, of in zip(_parts_of(expr), wanted, strict=True)]
+            each = [inject(part, of) for part, of in zip(parts_of(expr), wanted, strict=True)]
             injected = tuple(part for part in each if part is not None)
             return Build(shape, injected) if len(injected) == len(each) else None
         case _:
@@ -85,23 +85,20 @@ def _build(whole: SumOf, parts: Sequence[Expr | None], needed: int) -> Expr | No
     return Build(whole, tuple(part or Constant(None, OptionalOf(member.shape)) for member, part in members))
 
 
-def _parts_of(of: Expr) -> tuple[Expr, ...]:
-    """Returns the parts of a record or tuple."""
-    match of:
-        case Build(parts=parts):
-            return parts
-        case _:
-            assert isinstance(of.shape, RecordOf | TupleOf), "a value with parts"
-            if isinstance(of.shape, TupleOf):
-                return items_of(of)
-            fields = enumerate(of.shape.fields)
-            return tuple(Part(of, number, field.name, field.shape) for number, field in fields)
-
-
-def parts_of_sum(of: Expr) -> tuple[Expr, ...]:
-    """Returns the members of a value of a sum, as optionals of which one is not ``None``."""
-    assert isinstance(of.shape, SumOf), "a value of a sum"
+def parts_of(of: Expr) -> tuple[Expr, ...]:
+    """Returns the parts of a value: of a sum, its members as optionals of which one is not ``None``."""
     if isinstance(of, Build):
         return of.parts
-    members = enumerate(of.shape.members)
-    return tuple(Part(of, number, member.name, OptionalOf(member.shape)) for number, member in members)
+    match of.shape:
+        case TupleOf():
+            return items_of(of)
+        case RecordOf(fields=fields):
+            return tuple(Part(of, number, part.name, part.shape) for number, part in enumerate(fields))
+        case SumOf(members=members):
+            optionals = (OptionalOf(member.shape) for member in members)
+            return tuple(
+                Part(of, number, member.name, shape)
+                for number, (member, shape) in enumerate(zip(members, optionals, strict=True))
+            )
+        case _:
+            raise AssertionError(f"a value without parts: {of.shape}")

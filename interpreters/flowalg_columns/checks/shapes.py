@@ -88,7 +88,7 @@ def shape_with_side(main: Shape, side: Shape, view: View) -> TupleOf:
 def result_shape(engine: str, chain: Sequence[StepAnalysis], before: Shape | None) -> Shape:
     """Returns the shape after a chain of steps; raises ``UnsupportedError`` if it is unknown.
 
-    The message names the first step after which it is no longer known.
+    The message names the first step after which the shape is unknown.
     """
     after = chain[-1].after if chain else before
     if after is None:

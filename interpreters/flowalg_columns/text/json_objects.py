@@ -115,8 +115,11 @@ def read_objects(
     return read_divided(np.arange(len(texts)) if numbers is None else numbers, at_once, one, schema)
 
 
-def itself(shape: Shape) -> SumOf | None:
-    """Returns the shape of a source's elements if an object is an element itself, rather than its field ``value``."""
+def sum_of_objects(shape: Shape) -> SumOf | None:
+    """Returns the shape of a source's elements if it is a sum of records, each of which is one JSON object.
+
+    Other elements that are not records are the field ``value`` of an object.
+    """
     return shape if isinstance(shape, SumOf) and shape.has_objects else None
 
 
@@ -448,7 +451,7 @@ class _Reader:
 
     def sum(self, at: int, shape: SumOf, path: str) -> tuple[dict[str, object], int]:
         """Returns the members of a sum, one of which is not null, and the end of the value."""
-        document = self.begin(at, shape)
+        document = self.tags(at, shape)
         member = shape.member_of_json(document)
         if member is None:
             if not isinstance(document, dict):
@@ -465,8 +468,8 @@ class _Reader:
             value, end = self.value(at, member.shape, path)
         return {other.name: value if other is member else None for other in shape.members}, end
 
-    def begin(self, at: int, shape: SumOf) -> object:
-        """Returns what shows the member that a value is of: its kind, and the tags of an object."""
+    def tags(self, at: int, shape: SumOf) -> object:
+        """Returns the fields of an object that may be its tag, or an empty value of the same kind as another value."""
         opener = self.text[at : at + 1]
         if opener != "{" or not shape.tag_fields:
             return {"[": [], '"': "", "{": {}}.get(opener, 0)

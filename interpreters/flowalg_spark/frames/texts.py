@@ -16,7 +16,7 @@ from flowalg_columns.layout import fields_in
 from flowalg_columns.names import CORRUPT_ERROR, CORRUPT_RECORD
 from flowalg_columns.text.csv_files import BadFileError
 from flowalg_columns.text.files import not_blank, read_file, require_text
-from flowalg_columns.text.json_objects import Fields, itself, read_objects
+from flowalg_columns.text.json_objects import Fields, read_objects, sum_of_objects
 from flowalg_columns.text.listing import TEMPORARY
 from pyspark.sql import DataFrame, DataFrameReader
 from pyspark.sql import functions as F
@@ -118,7 +118,7 @@ class DecodeTexts:
                 yield self._file(row[_DATA], row[_FILE])
             return
         lines = cast("pa.LargeBinaryArray", batch.column(_DATA).cast(pa.large_binary()))
-        parsed = read_objects(lines, self.fields, not_blank(lines), whole=itself(self.source.shape))
+        parsed = read_objects(lines, self.fields, not_blank(lines), whole=sum_of_objects(self.source.shape))
         files = batch.column(_FILE)
         for number in parsed.bad:
             self._require_text(lines[number].as_py() or b"", self._path(files[number].as_py()))

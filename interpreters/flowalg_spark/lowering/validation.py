@@ -129,7 +129,9 @@ def _faults_of_value(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
                 for name, part in parts_of(shape)
                 for fault in faults_of(column[name], part, path.child(f".{name}"))
             )
-            return [*(_faults_of_sum(column, shape, path) if isinstance(shape, SumOf) else ()), *of_parts]
+            return (
+                [_fault_of_sum(column, shape, path), *of_parts] if isinstance(shape, SumOf) else [*of_parts]
+            )
         case Scalar() if shape in (TIMESTAMP, DAY):
             number, outside = _outside_years(column, shape)
             years = sql.concat(years_message(path.source, path.path, shape), number.cast("string"))
@@ -140,11 +142,11 @@ def _faults_of_value(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
             return []
 
 
-def _faults_of_sum(column: Sql, shape: SumOf, path: FieldPath) -> list[Fault]:
+def _fault_of_sum(column: Sql, shape: SumOf, path: FieldPath) -> Fault:
     """Returns the fault of a sum of which not exactly one member is set."""
     number = number_of_members(column, shape)
     message = sql.concat(sum_message(path.source, path.path, shape), number.cast("string"))
-    return [Fault(column.is_not_null() & (number != 1), message)]
+    return Fault(column.is_not_null() & (number != 1), message)
 
 
 def require_one_member(
@@ -152,7 +154,7 @@ def require_one_member(
 ) -> Columns:
     """Returns a member of a sum, which fails the query unless exactly one member of each kept value is not null."""
     assert isinstance(member, Leaf), "an optional is one column"
-    [fault] = _faults_of_sum(whole, shape, path)
+    fault = _fault_of_sum(whole, shape, path)
     is_null = fail_for_element(null_message(path.source, path.path, shape))
     checked = sql.when(fault.where, fail_for_element(fault.message)).otherwise(member.column)
     column = sql.when(whole.is_null(), is_null).otherwise(checked)
@@ -222,7 +224,7 @@ def check_values(column: Sql, shape: Shape, path: FieldPath) -> Sql:
                 for name, part in parts_of(shape)
             )
             whole: Sql = sql.when(column.is_not_null(), sql.struct(*parts))
-            faults = _faults_of_sum(column, shape, path) if isinstance(shape, SumOf) else []
-            for fault in faults:
-                whole = sql.when(fault.where, fail_for_element(fault.message)).otherwise(whole)
-            return whole
+            if not isinstance(shape, SumOf):
+                return whole
+            fault = _fault_of_sum(column, shape, path)
+            return sql.when(fault.where, fail_for_element(fault.message)).otherwise(whole)

@@ -97,7 +97,7 @@ def _read(
     from flowalg_columns.tables import arrow_schema_of
     from flowalg_columns.text.csv_files import BadFileError
     from flowalg_columns.text.files import read_file
-    from flowalg_columns.text.json_objects import itself
+    from flowalg_columns.text.json_objects import sum_of_objects
     from flowalg_polars.lowering.binding import require_schema, scan_parquet
     from pyarrow import parquet
 
@@ -112,7 +112,11 @@ def _read(
             return parquet.read_table(pa.BufferReader(data))
         extra = [(name, TIMESTAMP) for name in times]
         file = read_file(
-            data, "csv" if kind == "csv" else "json", fields_in(node.shape), extra, whole=itself(node.shape)
+            data,
+            "csv" if kind == "csv" else "json",
+            fields_in(node.shape),
+            extra,
+            whole=sum_of_objects(node.shape),
         )
     except SchemaMismatchError as error:
         raise SchemaMismatchError(f"{path}: {error}") from None

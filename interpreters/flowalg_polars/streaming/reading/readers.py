@@ -20,7 +20,7 @@ from attrs import Factory, define, field
 from flowalg_columns.layout import fields_in
 from flowalg_columns.text.csv_files import BadFileError
 from flowalg_columns.text.files import TextKind, read_file
-from flowalg_columns.text.json_objects import Fields, itself
+from flowalg_columns.text.json_objects import Fields, sum_of_objects
 from flowalg_columns.text.listing import data_files
 from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
@@ -235,7 +235,7 @@ class FileReader:
         """Reads a file of text; a text that is no record is a bad record, or an ``ElementError`` with its place."""
         source, where = self.source, f"source {self.source.name!r}: {path}"
         try:
-            fields, whole = fields_in(source.shape), itself(source.shape)
+            fields, whole = fields_in(source.shape), sum_of_objects(source.shape)
             file_rows = read_file(path.read_bytes(), kind, fields, self.columns, whole=whole)
         except BadFileError as error:
             raise ElementError(f"{where}: {error}") from error

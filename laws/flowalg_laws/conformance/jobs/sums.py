@@ -122,7 +122,7 @@ def by_query(several: list[Event]) -> Iterator[tuple[str, Span, list[Event]]]:
 
 @job(of_readings.key_by(lambda e: e.query).map_values(half_rate).combine_per_key(Sum()), SOME)
 def a_function_of_either_type(readings: list[Reading]) -> Answer:
-    """A function returns values of two types, and another one tells them apart."""
+    """A function returns values of two types, and another one distinguishes them."""
     for name in sorted({reading.key for reading in readings}):
         events = [event_of(reading) for reading in readings if reading.key == name]
         yield KV(name, sum(map(half_rate, events))), None
