@@ -34,12 +34,15 @@ LONGEST: Final = 100
 """The maximum length of a constant's value to show."""
 
 FLOWALG: Final = {
-    "Pipelines": ("flowalg.pipeline", "Source sources PCollection PTransform ptransform SideInput flatten"),
+    "Pipelines": (
+        "flowalg.pipeline",
+        "Source sources PCollection PTransform ptransform SideInput flatten Failed",
+    ),
     "Operations as values": (
         "flowalg.transforms",
-        "Input Map Filter Collect FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto CombinePerKey "
-        "CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin Except "
-        "CoGroupByKey Flatten MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime "
+        "Input Map Filter Collect TryMap FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto "
+        "CombinePerKey CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin "
+        "Except CoGroupByKey Flatten MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime "
         "WithWindow WithPane Process Deduplicate Every Swap Copy FanOut First Second",
     ),
     "Windows, accumulation and lateness": (

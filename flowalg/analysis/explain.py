@@ -16,7 +16,7 @@ from flowalg.data.durations import length_in_words
 from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
 from flowalg.data.views import HasView
-from flowalg.elementwise.steps import Scope, Split
+from flowalg.elementwise.steps import Scope
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import count_readers, nodes_of
@@ -158,8 +158,7 @@ class _Writer:
             case Hole(number=number):
                 return (_Entry((), "input" if number == 1 else f"input {number}", after),)
             case ElementWise(input=inner, analyses=analyses):
-                shown = [analysis for analysis in analyses if not isinstance(analysis.step, Split)]
-                return (*self.of(inner), *map(_step, shown))
+                return (*self.of(inner), *map(_step, analyses))
             case WithMetadata(input=inner, metadata=metadata):
                 return (*self.of(inner), _Entry(node.scope, f"> {metadata.value}()", after))
             case WindowInto(input=inner, strategy=strategy):

@@ -17,9 +17,7 @@ from flowalg.combiners.quantiles import Quantile, Quantiles
 from flowalg.combiners.statistics import Variance
 from flowalg.data.metadata import Metadata
 from flowalg.data.shapes import Shape, contains_sum
-from flowalg.elementwise.functions import Call
-from flowalg.elementwise.splitting import Selected
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.joins import JoinKind
@@ -176,10 +174,9 @@ _PHRASES: Final[Mapping[AnyFeature, str]] = {
     OnTimeBehavior.ALWAYS: "an on-time pane for every window",
     TimestampCombiner.EARLIEST: "panes at their earliest event time",
     TimestampCombiner.LATEST: "panes at their latest event time",
-    Map: "`map`, `key_by`, `map_values`",
+    Map: "`map`, `key_by`, `map_values`, `split`, `collect`, `try_map`",
     Filter: "`filter`",
     FlatMap: "`flat_map`",
-    Split: "`split`",
     WithTimestamps: "`with_timestamps`",
     **{metadata: f"`with_{metadata.name.lower()}`" for metadata in Metadata},
     GroupingKind.COMBINE_GLOBALLY: "`combine_globally`, `top`",
@@ -231,7 +228,7 @@ def _of_node(node: Node) -> Iterator[AnyFeature]:
         case SourceNode(event_time=None):
             yield Feature.INGRESS_TIMES
         case ElementWise(own_steps=steps):
-            yield from map(_of_step, steps)
+            yield from map(type, steps)
         case WithMetadata(metadata=metadata):
             yield metadata
         case CombinePerKey(combiner=combiner, kind=kind):
@@ -252,14 +249,6 @@ def _of_node(node: Node) -> Iterator[AnyFeature]:
             pass
         case _:
             assert_never(node)
-
-
-def _of_step(step: Step) -> AnyFeature:
-    match step:
-        case FlatMap(function=Call(f=Selected())):
-            return Split
-        case _:
-            return type(step)
 
 
 def _of_view(view: View) -> Iterator[AnyFeature]:

@@ -1,8 +1,8 @@
 """The values that elements hold: times, shapes, key-value pairs, hashing, and the errors of the library."""
 
 from flowalg.data.kv import KV
+from flowalg.data.record_classes import tagged
 from flowalg.data.shapes import one_of
-from flowalg.data.tags import tagged
 from flowalg.data.time import (
     INGRESS_TIME,
     MAX_TIME,

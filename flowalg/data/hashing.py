@@ -14,8 +14,10 @@ from hashlib import blake2b
 from typing import Final
 
 import attrs
+from returns.maybe import Nothing
 
 from flowalg.data.errors import ElementError, format_value
+from flowalg.data.record_classes import CONTAINERS, attributes_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -49,6 +51,8 @@ def canonical_bytes(value: object, where: str) -> bytes:
             if value.utcoffset() is None:
                 raise ElementError(f"{where} must be a timezone-aware datetime; got {format_value(value)}")
             return b"t%d" % ((value - _EPOCH) // _MICROSECOND)
+        case _ if value is Nothing:
+            return b"0"
         case date():
             return b"d%d" % value.toordinal()
         case timedelta():
@@ -81,13 +85,14 @@ def _number(value: float | Decimal, where: str) -> bytes:
 
 def _is_record(value: object) -> bool:
     kind: type = type(value)
-    return attrs.has(kind) and bool(attrs.inspect(kind).is_frozen)
+    return kind in CONTAINERS or (attrs.has(kind) and bool(attrs.inspect(kind).is_frozen))
 
 
 def _record(value: object, where: str) -> bytes:
     """Uses the class name without its module, because a class of the main script has another module elsewhere."""
     kind: type = type(value)
-    fields = (getattr(value, field.name) for field in attrs.fields(kind) if field.eq)
+    ignored = {field.name for field in attrs.fields(kind) if not field.eq} if attrs.has(kind) else ()
+    fields = (getattr(value, name) for name in attributes_of(kind) or () if name not in ignored)
     return _join_values(b"r", (kind.__qualname__, *fields), where)
 
 

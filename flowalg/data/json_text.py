@@ -1,9 +1,9 @@
 """Values as JSON text, for people and for tables of dropped records: equal values have equal texts.
 
 Records and pairs are objects; tuples, lists and sets are arrays (sets are sorted); mappings are arrays of objects with
-``key`` and ``value``. Timestamps and days are ISO 8601, durations whole microseconds, decimals text, bytes base64. NaN
-and the infinities, which JSON lacks, are the texts ``NaN``, ``Infinity`` and ``-Infinity``. A record that is a value of
-a sum has its tag (``flowalg.data.tagged``).
+``key`` and ``value``. ``Nothing`` is null, and ``Some(value)`` the value. Timestamps and days are ISO 8601, durations
+whole microseconds, decimals text, bytes base64. NaN and the infinities, which JSON lacks, are the texts ``NaN``,
+``Infinity`` and ``-Infinity``. A record that is a value of a sum has its tag (``flowalg.data.tagged``).
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
-import attrs
+from returns.maybe import Maybe
 
 from flowalg.data import shapes
 from flowalg.data.errors import ElementError
 from flowalg.data.kv import KV
+from flowalg.data.record_classes import CONTAINED, attributes_of
 from flowalg.data.shapes import optional
 from flowalg.data.values import sort_key
 
@@ -49,6 +50,8 @@ def json_value(value: object, shape: shapes.Shape) -> Json:
     match shape:
         case shapes.OptionalOf(of=inner) if value is not None:
             return json_value(value, inner)
+        case shapes.MaybeOf(of=inner) if isinstance(value, Maybe):
+            return json_value(value.value_or(None), optional(inner))
         case shapes.ListOf(of=inner) if isinstance(value, list):
             return [json_value(item, inner) for item in value]
         case shapes.SetOf(of=inner) if isinstance(value, set | frozenset):
@@ -58,7 +61,9 @@ def json_value(value: object, shape: shapes.Shape) -> Json:
         case shapes.TupleOf(items=items) if isinstance(value, tuple) and len(value) == len(items):
             return [json_value(part, inner) for part, inner in zip(value, items, strict=True)]
         case shapes.RecordOf(cls=cls, fields=fields) if isinstance(value, cls):
-            return {field.name: json_value(getattr(value, field.name, None), field.shape) for field in fields}
+            return {
+                field.name: json_value(getattr(value, field.attribute, None), field.shape) for field in fields
+            }
         case shapes.SumOf(members=members) if (position := shape.position(value)) is not None:
             member = members[position].shape
             document, tag = json_value(value, member), shapes.tag_of(member)
@@ -113,6 +118,7 @@ def _document(value: object) -> Json:
 @lru_cache(maxsize=1_000)
 def _documents_of(kind: type) -> Callable[[Any], Json]:
     """Returns the function from a value of a class to its document."""
+    names = attributes_of(kind)
     if kind in _AS_THEY_ARE:
         return _as_it_is
     if issubclass(kind, Enum):
@@ -125,9 +131,11 @@ def _documents_of(kind: type) -> Callable[[Any], Json]:
         return lambda value: [
             {"key": _document(key), "value": _document(value[key])} for key in _sorted(value)
         ]
-    if attrs.has(kind):
-        names = [field.name for field in attrs.fields(kind)]
-        return lambda value: {name: _document(getattr(value, name, None)) for name in names}
+    if issubclass(kind, Maybe):
+        return lambda value: _document(value.value_or(None))
+    if names is not None:
+        keys = {name: "value" if name == CONTAINED else name for name in names}
+        return lambda value: {key: _document(getattr(value, name, None)) for name, key in keys.items()}
     return encode_scalar
 
 

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import assert_never
 
+from returns.maybe import Some
+
 from flowalg.data.shapes import (
     DAY,
     TIMESTAMP,
     EnumOf,
     ListOf,
     MapOf,
+    MaybeOf,
     OptionalOf,
     RecordOf,
     Scalar,
@@ -103,6 +106,10 @@ def _faults(source: str, path: str, value: object, shape: Shape) -> Iterator[str
         if value is not None:
             yield from _faults(source, path, value, shape.of)
         return
+    if isinstance(shape, MaybeOf):
+        if isinstance(value, Some):
+            yield from _faults(source, path, value.unwrap(), shape.of)
+        return
     if value is None:
         yield null_message(source, path, shape)
         return
@@ -140,4 +147,4 @@ def _faults(source: str, path: str, value: object, shape: Shape) -> Iterator[str
 
 def _faults_of_parts(source: str, prefix: str, record: object, shape: RecordOf) -> Iterator[str]:
     for field in shape.fields:
-        yield from _faults(source, f"{prefix}{field.name}", getattr(record, field.name), field.shape)
+        yield from _faults(source, f"{prefix}{field.name}", getattr(record, field.attribute), field.shape)

@@ -8,6 +8,7 @@ errors name the unsupported field.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import date, datetime, timedelta
@@ -30,11 +31,13 @@ from typing import (
 )
 
 import attrs
-from attrs import frozen
+from attrs import Factory, frozen
+from returns.maybe import Maybe, Some
+from returns.result import Failure, Result, Success
 
 from flowalg.data.errors import RecordTypeError, format_value
 from flowalg.data.kv import KV
-from flowalg.data.tags import Tag, tag_of_class
+from flowalg.data.record_classes import CONTAINED, CONTAINERS, Tag, tag_of_class
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -83,13 +86,26 @@ class EnumOf:
 
 
 @frozen
-class OptionalOf:
-    """A value or ``None``."""
+class Nullable:
+    """A value that may be missing, which is null in columns."""
 
     of: Shape
 
+
+@frozen
+class OptionalOf(Nullable):
+    """A value or ``None``."""
+
     def __str__(self) -> str:
         return f"{self.of} | None"
+
+
+@frozen
+class MaybeOf(Nullable):
+    """``Some(value)`` or ``Nothing``, of ``returns``. The value is neither ``None`` nor another ``Maybe``."""
+
+    def __str__(self) -> str:
+        return f"Maybe[{self.of}]"
 
 
 @frozen
@@ -145,15 +161,16 @@ class TupleOf:
 
 @frozen
 class Field:
-    """A field of a record."""
+    """A field of a record, and the attribute that has it."""
 
     name: str
     shape: Shape
+    attribute: str = Factory(lambda self: self.name, takes_self=True)
 
 
 @frozen
 class RecordOf:
-    """A frozen attrs class, with its fields in the order of its constructor."""
+    """A frozen attrs class or a container of ``returns``, with its fields in the order of its constructor."""
 
     cls: type
     fields: tuple[Field, ...]
@@ -163,8 +180,8 @@ class RecordOf:
         return next((field for field in self.fields if field.name == name), None)
 
     def __str__(self) -> str:
-        if self.cls is KV:
-            return f"KV[{', '.join(str(field.shape) for field in self.fields)}]"
+        if self.cls is KV or self.cls in CONTAINERS:
+            return f"{self.cls.__name__}[{', '.join(str(field.shape) for field in self.fields)}]"
         return self.cls.__name__
 
 
@@ -180,7 +197,11 @@ class SumOf:
     members: tuple[Field, ...]
 
     def __str__(self) -> str:
-        return " | ".join(str(member.shape) for member in reversed(self.members))
+        match [member.shape for member in self.members]:
+            case [RecordOf(cls=cls, fields=(value,)), RecordOf(fields=(error,))] if cls is Success:
+                return f"Result[{value.shape}, {error.shape}]"
+            case members:
+                return " | ".join(map(str, reversed(members)))
 
     @cached_property
     def _positions(self) -> dict[type, int]:
@@ -234,16 +255,20 @@ class SumOf:
 Composite: TypeAlias = RecordOf | TupleOf | SumOf
 """The shape of a value with parts, each of which has columns of its own."""
 
-Shape: TypeAlias = Scalar | EnumOf | OptionalOf | ListOf | SetOf | MapOf | TupleOf | RecordOf | SumOf
+Shape: TypeAlias = (
+    Scalar | EnumOf | OptionalOf | MaybeOf | ListOf | SetOf | MapOf | TupleOf | RecordOf | SumOf
+)
 """The shape of an element value."""
 
 
 _POSSIBLE: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
-    "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], or a union of them, also with None"
+    "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], Maybe[T], Result[T, E], or a union of them, also with None"
 )
 
 _REMEDY: Final = "; define a record class: use @frozen from attrs on a class with annotated fields"
+
+_REMEDY_OF_EXCEPTIONS: Final = "; try_map makes a record of an exception, and .alt(str) a text"
 
 
 ElementType: TypeAlias = Annotated[object, "the type of elements"]
@@ -255,6 +280,26 @@ def kv_of(key: Shape, value: Shape) -> RecordOf:
     return RecordOf(KV, (Field("key", key), Field("value", value)))
 
 
+def container_of(cls: type, value: Shape) -> RecordOf:
+    """Returns the shape of ``Success`` or ``Failure`` of a value."""
+    return RecordOf(cls, (Field("value", value, CONTAINED),))
+
+
+def result_of(value: Shape, error: Shape) -> Shape:
+    """Returns the shape of ``Result[value, error]``."""
+    return sum_of((container_of(Success, value), container_of(Failure, error)))
+
+
+def maybe_of(value: Shape, where: str) -> MaybeOf:
+    """Returns the shape of ``Maybe[value]``; raises ``RecordTypeError`` for a value that may be missing itself."""
+    if isinstance(value, Nullable):
+        raise RecordTypeError(
+            f"{where}: Maybe[{value}] is not an element type, since a value of a Maybe must not be missing itself; "
+            f"use Maybe[{value.of}]"
+        )
+    return MaybeOf(value)
+
+
 def optional(shape: Shape) -> OptionalOf:
     """Returns the shape that also admits ``None``."""
     return shape if isinstance(shape, OptionalOf) else OptionalOf(shape)
@@ -263,6 +308,11 @@ def optional(shape: Shape) -> OptionalOf:
 def required(shape: Shape) -> Shape:
     """Returns the shape without ``None``."""
     return shape.of if isinstance(shape, OptionalOf) else shape
+
+
+def present(shape: Shape) -> Shape:
+    """Returns the shape of the values in columns that are not null."""
+    return shape.of if isinstance(shape, Nullable) else shape
 
 
 def sum_of(members: Iterable[Shape]) -> Shape:
@@ -284,6 +334,12 @@ def sum_of(members: Iterable[Shape]) -> Shape:
         if both:
             remedy = _REMEDY_OF_RECORDS if isinstance(one, RecordOf) else _REMEDY_OF_OTHERS
             raise _no_sum(one, other, f"both are {both}; {remedy}")
+    if Maybe in distinct and (others or nullable):
+        added = next((str(shape) for cls, shape in distinct.items() if cls is not Maybe), "None")
+        raise RecordTypeError(
+            f"{distinct[Maybe]} | {added} is not an element type, since its values may be missing already; "
+            f"use {distinct[Maybe]}, or a record class with a field of it"
+        )
     if others:
         _require_tags(distinct.values())
     named = (Field(tag_of(shape).name, shape) for shape in distinct.values())
@@ -302,11 +358,15 @@ def _both(one: Shape, other: Shape) -> Shape:
     match one, other:
         case RecordOf(cls=cls, fields=fields), RecordOf(fields=others) if len(fields) == len(others):
             parts = zip(fields, others, strict=True)
-            return RecordOf(cls, tuple(Field(a.name, sum_of((a.shape, b.shape))) for a, b in parts))
+            return RecordOf(
+                cls, tuple(Field(a.name, sum_of((a.shape, b.shape)), a.attribute) for a, b in parts)
+            )
         case TupleOf(items=items), TupleOf(items=others) if len(items) == len(others):
             return TupleOf(tuple(sum_of(both) for both in zip(items, others, strict=True)))
         case (ListOf(of=a), ListOf(of=b)):
             return ListOf(sum_of((a, b)))
+        case (MaybeOf(of=a), MaybeOf(of=b)):
+            return MaybeOf(sum_of((a, b)))
         case (SetOf(of=a, mutable=mutable), SetOf(of=b)):
             return SetOf(sum_of((a, b)), mutable)
         case _:
@@ -387,6 +447,8 @@ def class_of(shape: Shape) -> type:
             return tuple
         case MapOf():
             return Mapping
+        case MaybeOf():
+            return Maybe
         case OptionalOf() | SumOf():
             return object
     assert_never(shape)
@@ -405,7 +467,7 @@ def _kinds(shape: Shape) -> frozenset[str]:
             is_number = shape in (BOOLEAN, INTEGER, FLOAT, DECIMAL, DURATION)
             is_text = shape in (TEXT, BINARY, TIMESTAMP, DAY, FLOAT, DECIMAL)  # NaN and decimals are texts
             return (_NUMBER if is_number else frozenset()) | (_TEXT if is_text else frozenset())
-        case OptionalOf() | MapOf() | SumOf():
+        case OptionalOf() | MaybeOf() | MapOf() | SumOf():
             return frozenset({"values of any kind"})
     assert_never(shape)
 
@@ -436,7 +498,9 @@ def _no_type(value: object, where: str | None) -> RecordTypeError:
 
 
 def _name(python_type: object) -> str:
-    return python_type.__name__ if isinstance(python_type, type) else str(python_type)
+    if isinstance(python_type, type):
+        return python_type.__name__
+    return re.sub(r"\breturns\.(maybe|result)\.", "", str(python_type))
 
 
 def _shape(
@@ -452,7 +516,7 @@ def _shape(
         inner = [_shape(arg, where, variables, enclosing) for arg in args if arg is not types.NoneType]
         if inner:
             whole = sum_of(inner)
-            return optional(whole) if len(inner) < len(args) else whole
+            return sum_of((optional(whole),)) if len(inner) < len(args) else whole
     elif origin is list and len(args) == 1:
         return ListOf(_shape(args[0], f"{where}[…]", variables, enclosing))
     elif origin in (frozenset, set) and len(args) == 1:
@@ -460,6 +524,13 @@ def _shape(
     elif origin is tuple and Ellipsis not in args and args:
         items = (_shape(arg, f"{where}[{i}]", variables, enclosing) for i, arg in enumerate(args))
         return TupleOf(tuple(items))
+    elif origin in (Maybe, Some):
+        return maybe_of(_shape(args[0], f"{where}[…]", variables, enclosing), where)
+    elif origin is Result:
+        value, error = (_shape(arg, f"{where}[{i}]", variables, enclosing) for i, arg in enumerate(args))
+        return result_of(value, error)
+    elif origin in (Success, Failure):
+        return container_of(origin, _shape(args[0], f"{where}[…]", variables, enclosing))
     elif isinstance(origin, type) and attrs.has(origin):
         parameters: tuple[object, ...] = getattr(origin, "__parameters__", ())
         argument_shapes = {
@@ -480,6 +551,8 @@ def _shape(
         raise _no_type(python_type, where)
     plain_class = isinstance(python_type, type) and origin is None and python_type.__module__ != "builtins"
     remedy = _REMEDY if plain_class or python_type is dict or origin is dict else ""
+    if isinstance(python_type, type) and issubclass(python_type, BaseException):
+        remedy = _REMEDY_OF_EXCEPTIONS
     raise RecordTypeError(
         f"{_with_type(where, python_type)} is not an element type; it must be {_POSSIBLE}{remedy}"
     )
@@ -539,7 +612,7 @@ def inner_shapes(shape: Shape) -> tuple[Shape, ...]:
     match shape:
         case Scalar() | EnumOf():
             return ()
-        case OptionalOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
+        case OptionalOf(of=inner) | MaybeOf(of=inner) | ListOf(of=inner) | SetOf(of=inner):
             return (inner,)
         case MapOf(key=key, value=value):
             return (key, value)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
-import attrs
-
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.kv import KV
+from flowalg.data.record_classes import attributes_of
 from flowalg.data.shapes import (
     EnumOf,
     ListOf,
     MapOf,
+    MaybeOf,
     OptionalOf,
     RecordOf,
     Scalar,
@@ -40,6 +40,8 @@ def structure(shape: Shape) -> str:
             return f"{cls.__name__}({', '.join(sorted(map(_member, cls)))})"
         case OptionalOf(of=inner):
             return f"{structure(inner)} | None"
+        case MaybeOf(of=inner):
+            return f"Maybe[{structure(inner)}]"
         case ListOf(of=inner):
             return f"list[{structure(inner)}]"
         case SetOf(of=inner, mutable=mutable):
@@ -64,12 +66,12 @@ def structure_of_value(value: object) -> str:
     kind: type = type(value)
     if isinstance(value, tuple):
         return f"{kind.__name__}[{', '.join(map(structure_of_value, value))}]"
-    if not attrs.has(kind):
+    names = attributes_of(kind)
+    if names is None:
         return kind.__name__
     try:
         return structure(shape_of(kind))
     except RecordTypeError:
-        names = (field.name for field in attrs.fields(kind))
         return f"{kind.__name__}({', '.join(f'{name}: {_field(value, name)}' for name in names)})"
 
 

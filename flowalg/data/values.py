@@ -17,10 +17,11 @@ from operator import itemgetter
 from typing import Final, TypeVar, assert_never
 
 import attrs
+from returns.maybe import Maybe, Nothing, Some
 
 from flowalg.data import shapes
 from flowalg.data.errors import ElementError, ValueRangeError, format_value
-from flowalg.data.tags import tag_of_class
+from flowalg.data.record_classes import CONTAINERS, attributes_of, tag_of_class
 
 A = TypeVar("A")
 
@@ -91,6 +92,12 @@ def conform(value: object, shape: shapes.Shape, where: str) -> object:
             return _scalar(value, shape, where)
         case shapes.OptionalOf(of=inner):
             return None if value is None else conform(value, inner, where)
+        case shapes.MaybeOf(of=inner):
+            if value is Nothing:
+                return value
+            if isinstance(value, Some):
+                new = conform(old := value.unwrap(), inner, where)
+                return value if new is old else Some(new)
         case shapes.EnumOf(cls=cls):
             if isinstance(value, cls):
                 if value._name_ in cls.__members__:
@@ -119,10 +126,10 @@ def conform(value: object, shape: shapes.Shape, where: str) -> object:
             if type(value) is cls:
                 changed = {}
                 for field in fields:
-                    old = getattr(value, field.name)
+                    old = getattr(value, field.attribute)
                     new = conform(old, field.shape, f"{where}.{field.name}")
                     if new is not old:
-                        changed[field.name] = new
+                        changed[field.attribute] = new
                 return rebuild(value, changed)
         case shapes.SumOf(members=members):
             position = shape.position(value)
@@ -208,15 +215,13 @@ def canonicalize(value: object, where: str) -> object:
     if kind is set or kind is frozenset:
         assert isinstance(value, set | frozenset)
         return kind(canonicalize(item, f"{where}{{…}}") for item in value)
-    if attrs.has(kind):
-        changed = {}
-        for attribute in attrs.fields(kind):
-            old = getattr(value, attribute.name)
-            new = canonicalize(old, f"{where}.{attribute.name}")
-            if new is not old:
-                changed[attribute.name] = new
-        return rebuild(value, changed)
-    return value
+    changed = {}
+    for name in attributes_of(kind) or ():
+        old = getattr(value, name)
+        new = canonicalize(old, f"{where}.{name}")
+        if new is not old:
+            changed[name] = new
+    return rebuild(value, changed)
 
 
 def has_float(value: object) -> bool:
@@ -226,7 +231,7 @@ def has_float(value: object) -> bool:
     if isinstance(value, tuple | list | set | frozenset):
         return any(has_float(item) for item in value)
     kind: type = type(value)
-    return attrs.has(kind) and any(has_float(getattr(value, field.name)) for field in attrs.fields(kind))
+    return any(has_float(getattr(value, name)) for name in attributes_of(kind) or ())
 
 
 def comparable(value: object) -> object:
@@ -246,11 +251,9 @@ def comparable(value: object) -> object:
         pairs = {key: comparable(item) for key, item in value.items()}
         return frozenset(pairs.items()) if any(map(_differs, pairs.values(), value.values())) else value
     kind: type = type(value)
-    if attrs.has(kind) and not isinstance(value, Enum):
-        field_values = [getattr(value, field.name) for field in attrs.fields(kind)]
-        fields = [comparable(item) for item in field_values]
-        return (kind, tuple(fields)) if any(map(_differs, fields, field_values)) else value
-    return value
+    field_values = [getattr(value, name) for name in attributes_of(kind) or ()]
+    fields = [comparable(item) for item in field_values]
+    return (kind, tuple(fields)) if any(map(_differs, fields, field_values)) else value
 
 
 def same(left: object, right: object) -> bool:
@@ -285,8 +288,10 @@ EXACT_DECIMALS: Final = Context(
 def rebuild(value: object, changed: dict[str, object]) -> object:
     """Returns the record with some fields replaced; the same object if ``changed`` is empty."""
     kind: type = type(value)
-    if not changed or not attrs.has(kind):
+    if not changed:
         return value
+    if kind in CONTAINERS:
+        return kind(*changed.values())
     arguments = {
         field.alias or field.name: changed.get(field.name, getattr(value, field.name))
         for field in attrs.fields(kind)
@@ -297,11 +302,13 @@ def rebuild(value: object, changed: dict[str, object]) -> object:
 def sort_key(value: object) -> tuple[object, ...]:
     """Returns the sort key of a value, with which panes of the same instant and window are ordered.
 
-    ``None`` sorts first and NaN last. Values of different kinds are ordered by the name of their kind; all numbers are
-    of one kind, and the kind of a record is its tag. Records, tuples and lists sort lexicographically, sets by their
-    sorted items, and enums by name. Raises
-    ``ElementError`` for a value that has no order, such as a complex number.
+    ``None`` and ``Nothing`` sort first and NaN last, and ``Some(value)`` as its value. Values of different kinds are
+    ordered by the name of their kind; all numbers are of one kind, and the kind of a record is its tag. Records, tuples
+    and lists sort lexicographically, sets by their sorted items, and enums by name. Raises ``ElementError`` for a value
+    that has no order, such as a complex number.
     """
+    if isinstance(value, Maybe):
+        value = value.value_or(None)
     if value is None:
         return (0,)
     if isinstance(value, float) and value != value:
@@ -317,8 +324,9 @@ def sort_key(value: object) -> tuple[object, ...]:
         return (1, kind.__name__, value.name)
     if isinstance(value, tuple | list):
         return (1, "sequence", tuple(sort_key(item) for item in value))
-    if attrs.has(kind):
-        fields = (sort_key(getattr(value, field.name)) for field in attrs.fields(kind))
+    attributes = attributes_of(kind)
+    if attributes is not None:
+        fields = (sort_key(getattr(value, name)) for name in attributes)
         return (1, tag_of_class(kind).name, tuple(fields))
     try:
         value < value  # type: ignore[operator]  # noqa: B015  # raises if values of its type have no order

@@ -56,20 +56,13 @@ class FlatMap(_Step):
 
 
 @frozen
-class Split(_Step):
-    """The ``Outcomes`` of a function for each element, which the two collections of a split select from."""
-
-    name: str = "split"
-
-
-@frozen
 class WithTimestamps(_Step):
     """The same elements, with event times that the function gives."""
 
     name: str = "with_timestamps"
 
 
-Step: TypeAlias = Map | Filter | FlatMap | Split | WithTimestamps
+Step: TypeAlias = Map | Filter | FlatMap | WithTimestamps
 
 
 def apply_step(step: Step, element: object) -> Iterable[object]:
@@ -80,7 +73,7 @@ def apply_step(step: Step, element: object) -> Iterable[object]:
     """
     result = apply(step.function, element, step.label)
     match step:
-        case Map() | Split():
+        case Map():
             return (result,)
         case Filter():
             return (element,) if require_bool(step, result) else ()

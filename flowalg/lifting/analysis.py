@@ -21,7 +21,7 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.time import MAX_TIME, MIN_TIME
 from flowalg.elementwise.functions import Call, Function, OnValue, Spread, WithKey, user_call
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.lift import lift
 from flowalg.lifting.normal_form import normal_form
 from flowalg.lifting.operations.records import make_list
@@ -94,7 +94,7 @@ def _analyse_step(step: Step, before: Shape | None) -> StepAnalysis:
     element: Expr = Opaque(None, "the type of its input is unknown", "") if before is None else Param(before)
     expression = qualify_locations(step.name, analyse_function(step.function, element))
     match step:
-        case Map() | Split():
+        case Map():
             expression = normal_form(expression)
             after = expression.shape
         case WithTimestamps():

@@ -16,9 +16,9 @@ from typing import Final, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import evolve
-from returns.maybe import Maybe, Nothing, Some
 
 from flowalg.data.errors import RecordTypeError
+from flowalg.data.record_classes import CONTAINED
 from flowalg.data.shapes import (
     BOOLEAN,
     DURATION,
@@ -28,7 +28,8 @@ from flowalg.data.shapes import (
     EnumOf,
     ListOf,
     MapOf,
-    OptionalOf,
+    MaybeOf,
+    Nullable,
     RecordOf,
     Shape,
     SumOf,
@@ -36,14 +37,24 @@ from flowalg.data.shapes import (
     shape_of,
 )
 from flowalg.lifting import builtin_calls
-from flowalg.lifting.operations import dictionaries, formats, mappings, patterns, records, strings, times
-from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
+from flowalg.lifting.operations import (
+    containers,
+    dictionaries,
+    formats,
+    mappings,
+    patterns,
+    records,
+    strings,
+    times,
+)
+from flowalg.lifting.operations.comparisons import compare, is_none, is_nothing, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose, to_bool
 from flowalg.lifting.operations.conversions import int_constant, is_number, to_int
 from flowalg.lifting.operations.instances import has_plain_instances, is_instance, narrowed, of_each_member
 from flowalg.lifting.operations.membership import is_member, is_one_of
 from flowalg.lifting.operations.numbers import lift_arithmetic, negate
 from flowalg.lifting.operations.numpy_functions import numpy_function
+from flowalg.lifting.python.attributes import is_safe
 from flowalg.lifting.python.captured_values import MISSING, to_constant, without_partial
 from flowalg.lifting.python.enums import is_plain
 from flowalg.lifting.python.scope import Scope
@@ -65,7 +76,7 @@ from flowalg.lifting.tree.expressions import (
     first_opaque,
     negation,
 )
-from flowalg.lifting.tree.failures import is_column, is_wide
+from flowalg.lifting.tree.failures import always_evaluated, can_fail, is_column, is_wide
 from flowalg.lifting.tree.primitives import Op
 
 
@@ -75,8 +86,9 @@ def lift_expression(node: ast.expr, scope: Scope) -> Expr:
     A value of a sum has the shape of the only member that it can be of here.
     """
     lifted = _lift_node(node, scope)
-    if isinstance(lifted.shape, OptionalOf) and lifted in scope.present:
-        lifted = unwrap_optional(lifted, scope.location(node))
+    if isinstance(lifted.shape, Nullable) and lifted in scope.present:
+        is_maybe = isinstance(lifted.shape, MaybeOf)
+        lifted = containers.as_some(lifted) if is_maybe else unwrap_optional(lifted, scope.location(node))
     if isinstance(lifted.shape, SumOf):
         return narrowed(lifted, scope, scope.location(node))
     if isinstance(lifted, Constant) and is_wide(lifted) and not lifted.location:
@@ -238,8 +250,6 @@ def _bind_target(target: ast.expr, value: Expr, location: str) -> dict[str, Expr
 
 def _lift_captured(node: ast.expr, scope: Scope) -> Expr:
     value = scope.resolve(node)
-    if value is Nothing and Some in scope.constructors:
-        return Constant(None, None)
     if value is MISSING:
         return scope.opaque(node, f"the name {ast.unparse(node)}, which is not defined")
     lifted = to_constant(value)
@@ -283,6 +293,8 @@ def _attribute_of(of: Expr, node: ast.Attribute, scope: Scope) -> Expr:
             return of
         case SumOf():
             return of_each_member(of, lambda member: _attribute_of(member, node, scope), scope, location)
+        case MaybeOf() if node.attr == CONTAINED and containers.is_some(of):
+            return containers.contained(of)
         case EnumOf():
             return records.enum_attribute(of, node.attr, location)
         case RecordOf(cls=cls):
@@ -408,10 +420,12 @@ def _lift_comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, scope
 
 
 def _lift_identity(of: Expr, other: Expr, location: str) -> Expr:
-    """Lifts ``is`` with ``None``, booleans and enum members; other identities depend on the Python implementation."""
+    """Lifts ``is`` with ``None``, ``Nothing``, booleans and enum members; Python implementations differ in others."""
     for operand, another in ((of, other), (other, of)):
         if isinstance(another, Constant) and another.value is None:
             return is_none(operand, location)
+        if containers.is_constant_nothing(another):
+            return is_nothing(operand, location)
     if of.shape == other.shape and of.shape is not None:
         identical = isinstance(of.shape, EnumOf) and is_plain(of.shape.cls)
         if identical or of.shape == BOOLEAN:
@@ -474,8 +488,13 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
     constructed = scope.resolve(node.func.value) if isinstance(node.func, ast.Subscript) else target
     if isinstance(constructed, type) and constructed in scope.constructors:
         return scope.constructors[constructed](node, scope)
-    if target is _FROM_OPTIONAL and Some in scope.constructors and len(node.args) == 1:
-        return lift_expression(node.args[0], scope)
+    is_method = isinstance(node.func, ast.Attribute) and target is MISSING
+    owner = scope.resolve(node.func.value) if isinstance(node.func, ast.Attribute) and is_method else None
+    of = None
+    if isinstance(node.func, ast.Attribute) and owner is MISSING:
+        of = lift_expression(node.func.value, scope)
+        if containers.is_container(of.shape) and not node.keywords and len(node.args) < 2:
+            return containers.lift_method(node.func.attr, of, _argument(node, scope), scope.location(node))
     if isinstance(target, type) and target in builtin_calls.FOLDED:
         made = _construct_constant(target, node, scope)
         if made is not None:
@@ -486,20 +505,62 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
         str(keyword.arg): lift_expression(keyword.value, scope) for keyword in node.keywords
     }
     location = scope.location(node)
-    if isinstance(node.func, ast.Attribute) and target is MISSING:
-        owner = scope.resolve(node.func.value)
+    if isinstance(node.func, ast.Attribute) and is_method:
         if isinstance(owner, re.Pattern) and isinstance(owner.pattern, str) and not named:
             return _lift_pattern(owner, node.func.attr, args, location)
         if isinstance(owner, MappingProxyType) and not named:
             return dictionaries.lift_method(
                 owner, ast.unparse(node.func.value), node.func.attr, args, location
             )
-        return _lift_method(node.func, lift_expression(node.func.value, scope), args, named, scope)
-    target, args, named = without_partial(target, args, named) or (target, args, named)
+        of = lift_expression(node.func.value, scope) if of is None else of
+        return _lift_method(node.func, of, args, named, scope)
     if target is isinstance and len(node.args) == 2 and not node.keywords:
         tested = _lift_isinstance(args[0], node.args[1], scope, location)
         if tested is not None:
             return tested
+    return _call(target, args, named, node, scope)
+
+
+def _argument(node: ast.Call, scope: Scope) -> containers.Argument:
+    """Returns the argument of a method of a container."""
+    if not node.args:
+        nothing = scope.opaque(node, f"{ast.unparse(node.func)} without an argument")
+        return containers.Argument(lambda: nothing, lambda _: nothing)
+    [argument] = node.args
+
+    def call(args: tuple[Expr, ...]) -> Expr:
+        if isinstance(argument, ast.Lambda):
+            return _inline_lambda(argument, args, scope)
+        return _call(scope.resolve(argument), args, {}, argument, scope)
+
+    return containers.Argument(lambda: lift_expression(argument, scope), call)
+
+
+def _inline_lambda(node: ast.Lambda, args: tuple[Expr, ...], scope: Scope) -> Expr:
+    """Lifts the result of a lambda at its arguments."""
+    parameters = [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
+    others = (*node.args.kwonlyargs, node.args.vararg, node.args.kwarg, *node.args.defaults)
+    if len(parameters) != len(args) or any(other is not None for other in others):
+        return scope.opaque(node, f"a lambda of other than {len(args)} arguments")
+    names = dict(zip(parameters, args, strict=True))
+    result = lift_expression(node.body, evolve(scope, names={**scope.names, **names}))
+    for name, value in names.items():
+        if can_fail(value) and value not in always_evaluated(result):
+            reason = f"the argument {name}, which may fail and is not always used"
+            return scope.opaque(node, reason, result.shape)
+    return result
+
+
+def _call(
+    target: object, args: tuple[Expr, ...], named: Mapping[str, Expr], node: ast.expr, scope: Scope
+) -> Expr:
+    """Lifts a call of a value; ``node`` is the call, or the function where its arguments are elsewhere."""
+    location, title = scope.location(node), ast.unparse(node.func if isinstance(node, ast.Call) else node)
+    target, args, named = without_partial(target, args, named) or (target, args, named)
+    if len(args) == 1 and not named:
+        made = containers.lift_call(target, args[0], location)
+        if made is not None:
+            return made
     pattern = None if named else patterns.pattern_of(target, args)
     if pattern is not None:
         return _lift_pattern(pattern, getattr(target, "__name__", ""), args[1:], location)
@@ -518,7 +579,7 @@ def _lift_call(node: ast.Call, scope: Scope) -> Expr:
             called = None if is_built else _as_call(evolve(opaque, shape=inlined.shape), target, args, named)
             return called or inlined
     shape = builtin_calls.result_shape(target) or annotated_shape(target)
-    opaque = scope.opaque(node, f"a call of {ast.unparse(node.func)}", shape)
+    opaque = scope.opaque(node, f"a call of {title}", shape)
     return _as_call(opaque, target, args, named) or opaque
 
 
@@ -535,9 +596,6 @@ def _lift_isinstance(of: Expr, classes: ast.expr, scope: Scope, location: str) -
     found = tuple(NoneType if cls is None else cls for cls in named)
     plain = tuple(filter(has_plain_instances, found))
     return is_instance(of, plain, location, scope.absent) if len(plain) == len(found) else None
-
-
-_FROM_OPTIONAL: Final = vars(Maybe)["from_optional"]
 
 
 def _lift_pattern(pattern: re.Pattern[str], name: str, args: tuple[Expr, ...], location: str) -> Expr:
@@ -611,7 +669,7 @@ def _lift_method(
 
 def annotated_shape(f: object) -> Shape | None:
     """Returns the shape of a function's return annotation if it is an element type."""
-    if not callable(f):
+    if not callable(f) or is_safe(f):
         return None
     try:
         hint = get_type_hints(f.func if isinstance(f, partial) else f).get("return")

@@ -4,6 +4,7 @@ A pipeline is written with the handles. An engine reads the nodes, and what they
 side input.
 """
 
+from flowalg.elementwise.failed import Failed
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import (
     CoGroupByKey,
@@ -28,6 +29,7 @@ __all__ = [
     "CoGroupByKey",
     "CombinePerKey",
     "ElementWise",
+    "Failed",
     "Flatten",
     "Hole",
     "JoinKind",

@@ -8,7 +8,7 @@ functions and emits the element, only element-wise steps can fail because of an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
@@ -35,8 +35,7 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.time import event_time
 from flowalg.elementwise.functions import Call, require_keyed, user_function_error
-from flowalg.elementwise.splitting import Outcomes
-from flowalg.elementwise.steps import Filter, Map, Split, Step
+from flowalg.elementwise.steps import Filter, Map
 from flowalg.lifting.analysis import analyse_function, key_and_value
 from flowalg.lifting.tree.expressions import TRUE, Build, Expr, Opaque, Param, Part, first_opaque
 from flowalg.lifting.tree.failures import can_raise_in_engine
@@ -133,25 +132,8 @@ class AdmittedAtTime:
         return self.then is None or self.then(element)
 
 
-@frozen
-class HasOutcomes:
-    """Calls the function of a split."""
-
-    f: Callable[..., object]
-
-    def __call__(self, element: object) -> bool:
-        """Returns true, or raises the error of the function."""
-        Outcomes(self.f)(element)  # type: ignore[arg-type]  # it checks the result
-        return True
-
-    @property
-    def wrapped(self) -> Callable[..., object]:
-        """The user's function, which messages name."""
-        return self.f
-
-
 def admit(outputs: Mapping[str, PCollection[object]]) -> dict[str, PCollection[object]]:
-    """Returns pipelines whose groupings, side inputs and splits receive only the elements that they can take.
+    """Returns pipelines whose groupings and side inputs receive only the elements that they can take.
 
     Results stay the same where no function raises. A step that several chains share is one node, so that an element on
     which it fails is one dead letter.
@@ -164,25 +146,13 @@ def _admitting(node: Node, of: Fold[Node, Node]) -> Node:
     inputs = tuple(map(of, node.inputs))
     match node:
         case ElementWise(steps=steps):
-            return _with_admitted_splits(inputs[0], steps)
+            return ElementWise(inputs[0], steps)  # a chain after a shared one stays apart
         case CombinePerKey() | CoGroupByKey():
             return node.with_inputs([_before_grouping(node, inner) for inner in inputs])
         case WithSide():
             return node.with_inputs([_before_side_input(node, inner) for inner in inputs])
         case _:
             return node.with_inputs(inputs) if inputs else node
-
-
-def _with_admitted_splits(inner: Node, steps: tuple[Step, ...]) -> Node:
-    """Returns a chain. A split is a chain of its own, since engines inline it in each collection that reads it."""
-    *before, last = steps
-    if not isinstance(last, Split):
-        return ElementWise(inner, steps)
-    f = cast("Call", last.function).f
-    admission = Admission(
-        Call(HasOutcomes(getattr(f, "f", f))), last.name, scope=last.scope, stage=last.label
-    )
-    return ElementWise(ElementWise(inner, (*before, admission)), (last,))
 
 
 def _before_grouping(node: GroupingNode, inner: Node) -> Node:

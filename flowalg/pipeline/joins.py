@@ -10,13 +10,15 @@ from itertools import chain
 from typing import Final, TypeVar, cast
 
 from attrs import frozen
+from returns.maybe import Nothing
 
 from flowalg.data.errors import ArgumentError
 from flowalg.data.kv import KV
+from flowalg.data.record_classes import attributes_of
 from flowalg.data.shapes import (
     TIMESTAMP,
     ListOf,
-    OptionalOf,
+    Nullable,
     RecordOf,
     SetOf,
     Shape,
@@ -78,7 +80,7 @@ def require_distinct_nothing(kind: JoinKind, left: Shape, right: Shape) -> None:
     if kind.selects:
         return
     for side, shape, kept in (("right", right, kind.keeps_left), ("left", left, kind.keeps_right)):
-        if kept and isinstance(shape, OptionalOf):
+        if kept and isinstance(shape, Nullable):
             valid = (
                 f"values that are not None: {kind.value} pairs a value without a match with None, so that no match and "
                 "a match with None would be the same pair; filter them, or put them into a record"
@@ -87,21 +89,21 @@ def require_distinct_nothing(kind: JoinKind, left: Shape, right: Shape) -> None:
 
 
 def has_none(value: object) -> bool:
-    """Returns whether a key is ``None``, or has a ``None`` in it. Such a key matches nothing, as in SQL."""
-    if value is None:
+    """Returns whether a key is ``None`` or ``Nothing``, or has one in it. Such a key matches nothing, as in SQL."""
+    if value is None or value is Nothing:
         return True
     if isinstance(value, KV):
         return has_none(value.key) or has_none(value.value)
     if isinstance(value, tuple | frozenset):
         return any(map(has_none, value))
-    fields = getattr(type(value), "__attrs_attrs__", ())
-    return any(has_none(getattr(value, field.name)) for field in fields)
+    kind: type = type(value)
+    return any(has_none(getattr(value, name)) for name in attributes_of(kind) or ())
 
 
 def may_have_none(shape: Shape | None) -> bool:
     """Returns whether a value of a shape may be ``None``, or have a ``None`` in it; true if the shape is unknown."""
     match shape:
-        case None | OptionalOf():
+        case None | Nullable():
             return True
         case TupleOf(items=items):
             return any(map(may_have_none, items))
@@ -120,7 +122,7 @@ def can_match(pair: KV[K, B]) -> bool:
 
 def has_key(pair: KV[K, B]) -> bool:
     """Returns whether a pair has a key, where a key has no parts that may be ``None``."""
-    return pair.key is not None
+    return pair.key is not None and pair.key is not Nothing
 
 
 def time_of_pair(pair: KV[K, tuple[A, B, datetime]]) -> datetime:

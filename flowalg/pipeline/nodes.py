@@ -42,8 +42,7 @@ from flowalg.data.shapes import (
 )
 from flowalg.data.values import conform
 from flowalg.elementwise.functions import Call, OnValue
-from flowalg.elementwise.splitting import Selected
-from flowalg.elementwise.steps import WRITTEN, FlatMap, Map, Scope, Split, Step
+from flowalg.elementwise.steps import WRITTEN, Map, Scope, Step
 from flowalg.lifting.analysis import StepAnalysis, analyse, is_keyed
 from flowalg.lifting.operations.sums import common_sum
 from flowalg.pipeline.co_group import Join, Separate
@@ -229,11 +228,9 @@ class ElementWise(_Node):
 
     @classmethod
     def after(cls, node: Node, step: Step, *more: Step) -> ElementWise:
-        """Returns the node followed by steps. A split ends a chain, so that the chains after it share its results."""
-        if isinstance(node, ElementWise) and not isinstance(node.steps[-1], Split):
-            chain = cls(node.input, (*node.steps, step), node)
-        else:
-            chain = cls(node, (step,))
+        """Returns the node followed by steps."""
+        shorter = node if isinstance(node, ElementWise) else None
+        chain = cls(node, (step,)) if shorter is None else cls(shorter.input, (*shorter.steps, step), shorter)
         return cls.after(chain, *more) if more else chain
 
     @property
@@ -243,7 +240,7 @@ class ElementWise(_Node):
 
     def over(self, node: Node) -> ElementWise:
         """Returns the chain over another input, as ``after`` does; for the same shape no step is analysed again."""
-        if isinstance(node, ElementWise) and not isinstance(node.steps[-1], Split):
+        if isinstance(node, ElementWise):
             return ElementWise(node.input, (*node.steps, *self.steps), node, self._known)
         return ElementWise(node, self.steps, known=self._known)
 
@@ -253,24 +250,8 @@ class ElementWise(_Node):
         return self.steps if join_of(self.input) is None else self.steps[1:]
 
     @cached_property
-    def unsplit(self) -> ElementWise:
-        """The same chain with the function of a split before it inlined: for engines that cannot share its results."""
-        match self:
-            case ElementWise(
-                input=ElementWise(steps=(*before, Split())) as split,
-                steps=(FlatMap(function=Call(f=Selected() as selected, result=result)) as first, *after),
-            ):
-                inlined = evolve(first, function=Call(selected.inlined, result))
-                # Steps before the chain of the split are a node that others may read, and stay one.
-                return ElementWise(split.input, (*before, inlined, *after)).unsplit
-            case _:
-                return self
-
-    @cached_property
     def analyses(self) -> tuple[StepAnalysis, ...]:
         """The shapes before and after each step, and the expression that its function was lifted to."""
-        if self.unsplit is not self:
-            return self.unsplit.analyses[-len(self.steps) :]
         analyses: list[StepAnalysis] = []
         shorter = self._shorter
         if shorter is not None and shorter.input is self.input:

@@ -12,8 +12,8 @@ from types import GenericAlias
 from typing import Generic, TypeVar, cast, overload
 
 from attrs import field, frozen
-from returns.maybe import Maybe
-from returns.result import Result
+from returns.maybe import Maybe, Some
+from returns.result import Failure, Result, Success
 
 from flowalg.combiners.collections import ToList, TopN
 from flowalg.combiners.core import Aggregate, Count, require_combiner
@@ -23,13 +23,13 @@ from flowalg.computations.library import deduplication, tuples
 from flowalg.data.errors import ArgumentError, KeyedCollectionError, require_flag, require_text
 from flowalg.data.kv import KV
 from flowalg.data.metadata import Metadata, PaneTiming, WindowBounds
-from flowalg.data.shapes import ElementType, OptionalOf, RecordOf, Shape
+from flowalg.data.shapes import ElementType, Nullable, RecordOf, Shape
 from flowalg.data.views import HasView
+from flowalg.elementwise.failed import Failed
 from flowalg.elementwise.functions import Call, OnValue, Spread, WithKey
-from flowalg.elementwise.splitting import Outcomes, Selected
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
-from flowalg.lifting.maybes import Collected, IsPresent, Present
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.members import IsA, Narrow
+from flowalg.lifting.outcomes import ContainerClass, Is, Tried, ValueOf, maybe_type, result_type
 from flowalg.pipeline.bundles import leaves, nested_like
 from flowalg.pipeline.holes import fill
 from flowalg.pipeline.joins import (
@@ -575,19 +575,29 @@ class PCollection(HasView, Generic[A_co]):
         """
         return PCollection(WithMetadata(self.node, Metadata.PANE))
 
+    @overload
+    def split(self: PCollection[Result[B, R]]) -> tuple[PCollection[B], PCollection[R]]: ...
+    @overload
     def split(
         self,
         f: Callable[[A_co], Result[B, R]],
         *,
         result: type[B] | None = None,
         failure: type[R] | None = None,
-    ) -> tuple[PCollection[B], PCollection[R]]:
+    ) -> tuple[PCollection[B], PCollection[R]]: ...
+    def split(
+        self,
+        f: Callable[..., Result[object, object]] | None = None,
+        *,
+        result: type | None = None,
+        failure: type | None = None,
+    ) -> tuple[PCollection[object], PCollection[object]]:
         """Returns two collections: the values that ``f`` returns as ``Success``, and those that it returns as
-        ``Failure``.
+        ``Failure``. Without a function, the elements are such results.
 
-        A parser is an example: ``good, bad = lines.split(parse)``. ``f`` runs once for each element; on Spark it
-        runs once for each of the two collections that a query reads. ``result`` and ``failure`` are the types of the
-        two, for a function that is not annotated with them.
+        A parser is an example: ``good, bad = lines.split(parse)``. ``result`` and ``failure`` are the types of the two,
+        for a function that is not annotated with ``Result[...]``. A function that runs in Python runs once for each of
+        the two collections that are read.
 
         Example:
 
@@ -598,13 +608,34 @@ class PCollection(HasView, Generic[A_co]):
         >>> results(good.combine_globally(Sum())), results(bad.distinct())
         ([12], ['red'])
         """
-        Call(f)  # rejects a value that is not callable
-        outcomes = self._then(Split(Call(Outcomes(f))))
-        successes = FlatMap(Call(Selected(f, 0), _list_of(result)), "split")
-        failures = FlatMap(Call(Selected(f, 1), _list_of(failure)), "split")
-        return PCollection(ElementWise.after(outcomes, successes)), PCollection(
-            ElementWise.after(outcomes, failures)
+        node = self.node if f is None else self._then(Map(Call(f, result_type(f, result, failure)), "split"))
+        return PCollection(_values_of(node, Success, f, "split")), PCollection(
+            _values_of(node, Failure, f, "split")
         )
+
+    def try_map(
+        self, f: Callable[[A_co], Result[B, Exception]], *, result: type[B] | None = None
+    ) -> PCollection[Result[B, Failed[A_co]]]:
+        """Returns the result of ``f`` for each element, where ``f`` is decorated with ``@safe`` of ``returns``.
+
+        An exception that it catches becomes a ``Failure`` of a ``Failed``: the element, the class of the exception, and
+        its message. ``split()`` returns both parts, so that the elements on which a function fails are an output as any
+        other. ``result`` is the type of a success, for a function that is not annotated.
+
+        Example:
+
+        >>> from returns.result import safe
+        >>> @safe
+        ... def per_point(s: Score) -> float:
+        ...     return 12 / (s.points - 5)
+        >>> good, bad = scores.try_map(per_point).split()
+        >>> results(good.combine_globally(Sum()))
+        [0.0]
+        >>> results(bad.key_by(lambda failed: failed.message).combine_per_key(Count()))
+        [KV(key='division by zero', value=1)]
+        """
+        Call(f, result)  # rejects a value that is not callable, and a type that elements cannot have
+        return PCollection(self._then(Map(Call(Tried(f, result)), "try_map")))
 
     def collect(self, f: Callable[[A_co], Maybe[B]], *, result: type[B] | None = None) -> PCollection[B]:
         """Returns the values that ``f`` returns as ``Some``: filters and maps at once.
@@ -620,13 +651,8 @@ class PCollection(HasView, Generic[A_co]):
         >>> results(scores.collect(high).combine_globally(Sum()))
         [12]
         """
-        Call(f, result)  # rejects a value that is not callable, and a type that elements cannot have
-        steps = (
-            Map(Call(Collected(f, result)), "collect"),
-            Filter(Call(IsPresent(f)), "collect"),
-            Map(Call(Present(f)), "collect"),
-        )
-        return PCollection(ElementWise.after(self.node, *steps))
+        found = self._then(Map(Call(f, maybe_type(result)), "collect"))
+        return PCollection(_values_of(found, Some, f, "collect"))
 
     def only(self, kind: type[B]) -> PCollection[B]:
         """Returns the elements of a class: of a sum, those of its members that are of the class.
@@ -767,7 +793,7 @@ class PCollection(HasView, Generic[A_co]):
         sides, flat_map = (self.node, right.node), FlatMap(Call(each_pair), kind.value)
         if not any(map(may_have_none, map(_key_shape, sides))):
             return ElementWise.after(CoGroupByKey(sides, kind), flat_map)
-        keys = [key.of if isinstance(key, OptionalOf) else key for key in map(_key_shape, sides)]
+        keys = [key.of if isinstance(key, Nullable) else key for key in map(_key_shape, sides)]
         is_plain = not any(map(may_have_none, keys))
         matching = Filter(Call(has_key if is_plain else can_match), kind.value)
         if kind.keeps_right:
@@ -825,6 +851,13 @@ def flatten(*collections: PCollection[object]) -> PCollection[object]:
         if not isinstance(one, PCollection):
             raise ArgumentError(f"collection {number}", one, "a PCollection")
     return PCollection(Flatten(tuple(one.node for one in collections)))
+
+
+def _values_of(node: Node, cls: ContainerClass, f: Callable[..., object] | None, name: str) -> ElementWise:
+    """Returns the values of the containers of a class; ``f`` is the function that has made them."""
+    return ElementWise.after(
+        node, Filter(Call(Is(cls, name, f)), name), Map(Call(ValueOf(cls, name, f)), name)
+    )
 
 
 def _key_shape(node: Node) -> Shape | None:

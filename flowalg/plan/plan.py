@@ -190,7 +190,7 @@ class _Planner:
             case WindowInto(input=inner):
                 return of(inner)
             case ElementWise():
-                return self.chain(node.unsplit, of)
+                return self.chain(node, of)
             case WithMetadata(input=inner, metadata=metadata):
                 return planned.PairWithMetadata((of(inner),), metadata)
             case CombinePerKey(input=inner):
@@ -273,7 +273,7 @@ def _chain_of(node: Node) -> tuple[Node, tuple[Step, ...]]:
     """
     if isinstance(node, WindowInto):
         return _chain_of(node.input)
-    if not isinstance(node, ElementWise) or isinstance(node.unsplit.input, WithSide | CoGroupByKey):
+    if not isinstance(node, ElementWise) or isinstance(node.input, WithSide | CoGroupByKey):
         return node, ()
-    base, steps = _chain_of(node.unsplit.input)
-    return base, (*steps, *node.unsplit.steps)
+    base, steps = _chain_of(node.input)
+    return base, (*steps, *node.steps)

@@ -206,6 +206,8 @@ def _fields_of(cls: type) -> Mapping[str, _Field]:
 
 
 def _default_value(default: object) -> object:
+    if getattr(default, "takes_self", False):  # it follows from other fields
+        return NOTHING
     factory: object = getattr(default, "factory", None)
     return factory() if callable(factory) else default
 

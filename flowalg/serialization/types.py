@@ -11,6 +11,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Final, TypeVar, Union, assert_never, get_args, get_origin, get_type_hints
 
+from returns.maybe import Maybe
+
 from flowalg.data.errors import RecordTypeError, format_value
 from flowalg.data.kv import KV
 from flowalg.data.shapes import (
@@ -18,6 +20,7 @@ from flowalg.data.shapes import (
     Field,
     ListOf,
     MapOf,
+    MaybeOf,
     OptionalOf,
     RecordOf,
     Scalar,
@@ -131,6 +134,8 @@ def type_of(shape: Shape) -> object:
             return cls
         case OptionalOf(of=inner):
             return Union[type_of(inner), None]  # noqa: UP007  # of types that are only known here
+        case MaybeOf(of=inner):
+            return types.GenericAlias(Maybe, (type_of(inner),))
         case ListOf(of=inner):
             return types.GenericAlias(list, (type_of(inner),))
         case SetOf(of=inner, mutable=mutable):
@@ -167,7 +172,7 @@ def _solve(hint: object, shape: Shape, solution: dict[object, object]) -> None:
     match shape:
         case OptionalOf(of=inner) if get_origin(hint) in (Union, types.UnionType):
             _solve(args[0], inner, solution)
-        case ListOf(of=inner) | SetOf(of=inner) if args:
+        case MaybeOf(of=inner) | ListOf(of=inner) | SetOf(of=inner) if args:
             _solve(args[0], inner, solution)
         case TupleOf(items=items):
             for arg, item in zip(args, items, strict=True):

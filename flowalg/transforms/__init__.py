@@ -24,6 +24,7 @@ from flowalg.transforms.elementwise import (
     Only,
     Partition,
     Split,
+    TryMap,
     WithTimestamps,
 )
 from flowalg.transforms.groupings import (
@@ -84,6 +85,7 @@ __all__ = [
     "Split",
     "Swap",
     "Top",
+    "TryMap",
     "WindowInto",
     "WithEventTime",
     "WithMap",

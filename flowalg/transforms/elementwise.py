@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TypeVar, cast, overload
 
+from attrs import frozen
 from returns.maybe import Maybe
 from returns.result import Result
 
 from flowalg.data.kv import KV
+from flowalg.elementwise.failed import Failed
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.ptransform import PTransform
-from flowalg.transforms.operation import Method, transform
+from flowalg.transforms.operation import Method, one, transform
 from flowalg.transforms.per_key import PerKey
 
 A = TypeVar("A")
@@ -127,6 +129,30 @@ def WithTimestamps(*arguments: object) -> object:
 
 
 @overload
+def TryMap(
+    f: Callable[[A], Result[B, Exception]], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[Result[B, Failed[A]]]]: ...
+@overload
+def TryMap(
+    element: type[A], f: Callable[[A], Result[B, Exception]], /, *, result: type[B] | None = None
+) -> PTransform[PCollection[A], PCollection[Result[B, Failed[A]]]]: ...
+def TryMap(*arguments: object, result: object = None) -> object:
+    """``try_map(f)`` as a transform."""
+    return transform("try_map", arguments, result=result)
+
+
+@frozen
+class SplitResults:
+    """``split()`` as an operation for any results."""
+
+    def __call__(self, collection: PCollection[Result[B, R]], /) -> tuple[PCollection[B], PCollection[R]]:
+        """Returns the successes and the failures."""
+        return one(self, collection).split()
+
+
+@overload
+def Split() -> SplitResults: ...
+@overload
 def Split(
     f: Callable[[A], Result[B, R]], /, *, result: type[B] | None = None, failure: type[R] | None = None
 ) -> PTransform[PCollection[A], tuple[PCollection[B], PCollection[R]]]: ...
@@ -140,7 +166,9 @@ def Split(
     failure: type[R] | None = None,
 ) -> PTransform[PCollection[A], tuple[PCollection[B], PCollection[R]]]: ...
 def Split(*arguments: object, result: object = None, failure: object = None) -> object:
-    """``split(f)`` as a transform with two outputs."""
+    """``split(f)`` as a transform with two outputs; without a function, ``split()`` as an operation."""
+    if not arguments:
+        return SplitResults()
     return transform("split", arguments, result=result, failure=failure)
 
 

@@ -33,7 +33,7 @@ class ColumnTypes(Generic[T]):
                 return self.scalars[shape]
             case shapes.EnumOf():
                 return self.scalars[shapes.TEXT]
-            case shapes.OptionalOf(of=inner):
+            case shapes.OptionalOf(of=inner) | shapes.MaybeOf(of=inner):
                 return self(inner)
             case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
                 return self.list_of(self(inner))

@@ -77,7 +77,7 @@ class Codec:
 
 def _is_ordered(shape: shapes.Shape) -> bool:
     match shape:
-        case shapes.OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner) | shapes.MaybeOf(of=inner):
             return _is_ordered(inner)
         case _:
             return isinstance(shape, shapes.Scalar | shapes.EnumOf)
@@ -129,7 +129,7 @@ def _is_exact(values: list[object], layout: Layout) -> bool:
             else:
                 if not set(map(type, values)) <= {shape.cls}:
                     return False
-                columns = [list(map(attrgetter(name), values)) for name, _ in parts_of(shape)]
+                columns = [list(map(attrgetter(field.attribute), values)) for field in shape.fields]
             return all(map(_is_exact, columns, layout.parts))
 
 

@@ -8,6 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Final, assert_never, cast
 
+from returns.maybe import Nothing, Some
+
 from flowalg.data import shapes
 from flowalg.data.json_text import Json, dump_json, json_value
 from flowalg.data.kv import KV
@@ -32,6 +34,8 @@ def _decode(document: Json, shape: shapes.Shape) -> object:
             return _decode_scalar(document, shape)
         case shapes.OptionalOf(of=inner):
             return None if document is None else _decode(document, inner)
+        case shapes.MaybeOf(of=inner):
+            return Nothing if document is None else Some(_decode(document, inner))
         case shapes.EnumOf(cls=cls):
             return cls[cast("str", document)]
         case shapes.ListOf(of=inner):

@@ -10,6 +10,7 @@ from types import MemberDescriptorType
 import attrs
 
 from flowalg.data.collector import pause_collector
+from flowalg.data.record_classes import CONTAINERS
 from flowalg.lifting.operations.records import has_plain_constructor
 
 
@@ -19,6 +20,8 @@ def build_records(cls: type, columns: list[list[object]]) -> list[object]:
     If construction only stores each field in its slot, the slots are written a column at a time, which takes a fifth
     of the time. The garbage collector is paused, since it would repeatedly scan the new records.
     """
+    if cls in CONTAINERS:
+        return list(map(cls, *columns))
     attributes = attrs.fields(cls)
     slots = _slots(cls)
     if slots is not None and columns:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from flowalg.data.errors import ArgumentError, ElementError, RecordTypeError, SchemaMismatchError
 from flowalg.data.record_messages import member_message, null_message, years_message
-from flowalg.data.shapes import DAY, TIMESTAMP, EnumOf, OptionalOf, RecordOf, Shape, required
+from flowalg.data.shapes import DAY, TIMESTAMP, EnumOf, Nullable, RecordOf, Shape, present
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg.data.values import conform
 from flowalg.pipeline.outputs import emits_panes
@@ -206,10 +206,10 @@ def read_column(source: Source[object], name: str, shape: Shape, table: pa.Table
         converted: AnyColumn = pa.chunked_array([whole], whole.type).cast(wanted)
     except (pa.ArrowException, DurationRangeError) as error:
         raise SchemaMismatchError(f"{expected}; got {column.type}: {error}") from error
-    if converted.null_count and not isinstance(shape, OptionalOf):
+    if converted.null_count and not isinstance(shape, Nullable):
         row = pc.index(pc.is_null(converted), True).as_py() + 1
         raise SchemaMismatchError(null_message(source.name, name, shape, row))
-    members = required(shape)
+    members = present(shape)
     if members in (TIMESTAMP, DAY):
         _require_years(source, name, members, converted)
     if isinstance(members, EnumOf):

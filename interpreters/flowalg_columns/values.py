@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, assert_never, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from returns.maybe import Maybe, Nothing, Some
 
 from flowalg.data import shapes
 from flowalg.data.kv import KV
@@ -92,6 +93,8 @@ def decode(value: object, shape: shapes.Shape) -> object:
             return _decode_scalar(value)
         case shapes.OptionalOf(of=inner):
             return None if value is None else decode(value, inner)
+        case shapes.MaybeOf(of=inner):
+            return Nothing if value is None else Some(decode(value, inner))
         case shapes.EnumOf(cls=cls):
             return cls[cast("str", value)]
         case shapes.ListOf(of=inner):
@@ -115,6 +118,8 @@ def decode_leniently(value: object, shape: shapes.Shape) -> object:
     match shape:
         case shapes.OptionalOf(of=inner):
             return decode_leniently(value, inner)
+        case shapes.MaybeOf(of=inner):
+            return Nothing if value is None else Some(decode_leniently(value, inner))
         case shapes.EnumOf(cls=cls):
             return cls.__members__.get(value, value) if isinstance(value, str) else value
         case shapes.ListOf(of=inner) if isinstance(value, list):
@@ -127,7 +132,7 @@ def decode_leniently(value: object, shape: shapes.Shape) -> object:
             # Not by its constructor, which may reject what is stored.
             record: object = object.__new__(cls)
             for field in fields:
-                object.__setattr__(record, field.name, decode_leniently(value[field.name], field.shape))
+                object.__setattr__(record, field.attribute, decode_leniently(value[field.name], field.shape))
             return record
         case shapes.SumOf(members=members) if isinstance(value, Mapping):
             parts = {
@@ -157,6 +162,8 @@ def encode(value: object, shape: shapes.Shape) -> object:
             return value
         case shapes.OptionalOf(of=inner):
             return None if value is None else encode(value, inner)
+        case shapes.MaybeOf(of=inner):
+            return encode(cast("Maybe[object]", value).value_or(None), shapes.optional(inner))
         case shapes.EnumOf():
             return cast("Enum", value).name
         case shapes.ListOf(of=inner):
@@ -174,7 +181,7 @@ def encode(value: object, shape: shapes.Shape) -> object:
                 for name, item, item_shape in zip(names, values, items, strict=True)
             }
         case shapes.RecordOf(fields=fields):
-            return {field.name: encode(getattr(value, field.name), field.shape) for field in fields}
+            return {field.name: encode(getattr(value, field.attribute), field.shape) for field in fields}
         case shapes.SumOf(members=members):
             position = shape.position(value)
             return {
@@ -235,7 +242,9 @@ def _part_values(
     if isinstance(shape, shapes.RecordOf):
         if not set(map(type, elements)) <= {shape.cls}:
             elements = [conform(element, shape, where) for element in elements]
-        return [(f".{field.name}", list(map(attrgetter(field.name), elements))) for field in shape.fields]
+        return [
+            (f".{field.name}", list(map(attrgetter(field.attribute), elements))) for field in shape.fields
+        ]
     if set(map(type, elements)) <= {tuple} and set(map(len, cast("list[Sized]", elements))) <= {
         len(shape.items)
     }:
@@ -253,7 +262,7 @@ def _write_leaf(values: list[object], shape: shapes.Shape, where: str) -> AnyArr
     encoded = values if is_scalar else [encode(value, shape) for value in values]
     try:
         array = pa.array(encoded, arrow_type(shape))
-        return pc.add(array, 0.0) if shapes.required(shape) == shapes.FLOAT else array  # -0.0 + 0.0 is 0.0
+        return pc.add(array, 0.0) if shapes.present(shape) == shapes.FLOAT else array  # -0.0 + 0.0 is 0.0
     except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
         # A number exceeds 64 bits, or a text has a lone surrogate: conform raises an error that names it.
         checked = [encode(conform(value, shape, where), shape) for value in values]

@@ -114,7 +114,7 @@ def read_record(
 
 def _of_shape(value: object, shape: shapes.Shape) -> object:
     """Returns a value in which records of unions are tuples of their name and fields, as Arrow stores it."""
-    shape = shapes.required(shape)
+    shape = shapes.present(shape)
     if isinstance(shape, shapes.SumOf) and value is not None:
         return _of_member(value, shape)
     if isinstance(value, tuple):
@@ -242,7 +242,7 @@ def describe_unlike(
             continue
         types = {str(field["name"]): field["type"] for field in _fields(schema)}
         for name, shape in fields.items():
-            if name not in types and not isinstance(shape, shapes.OptionalOf):
+            if name not in types and not isinstance(shape, shapes.Nullable):
                 yield f"{name} must be a field of {where}; got {', '.join(types)}"
             elif name in types and not _fits(types[name], shape, _named(schema)):
                 kinds = f": {' or '.join(_KINDS[shape])}" if isinstance(shape, shapes.Scalar) else ""
@@ -266,7 +266,7 @@ def _describe_lacking(format: AvroFormat, whole: shapes.SumOf) -> Iterator[str]:
 
 def _fits(avro_type: AvroType, shape: shapes.Shape, named: Mapping[str, AvroType]) -> bool:
     """Returns whether the values of a type of a schema, except for nulls, are values of a shape."""
-    if isinstance(shape, shapes.OptionalOf):
+    if isinstance(shape, shapes.Nullable):
         return _fits(avro_type, shape.of, named)
     if isinstance(shape, shapes.SumOf):
         return isinstance(avro_type, list) and all(
@@ -287,7 +287,7 @@ def _fits(avro_type: AvroType, shape: shapes.Shape, named: Mapping[str, AvroType
         case shapes.RecordOf() | shapes.TupleOf():
             types = {str(field["name"]): field["type"] for field in _fields(node)}
             return kind == "record" and all(
-                _fits(types[name], part, named) if name in types else isinstance(part, shapes.OptionalOf)
+                _fits(types[name], part, named) if name in types else isinstance(part, shapes.Nullable)
                 for name, part in parts_of(shape)
             )
         case shapes.MapOf():

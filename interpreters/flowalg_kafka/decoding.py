@@ -27,7 +27,7 @@ from flowalg.data.errors import (
     describe_raised,
 )
 from flowalg.data.record_messages import years_phrase
-from flowalg.data.shapes import BINARY, INTEGER, TEXT, RecordOf, Shape, required
+from flowalg.data.shapes import BINARY, INTEGER, TEXT, RecordOf, Shape, present
 from flowalg.data.shapes import TIMESTAMP as TIME
 from flowalg.data.time import EPOCH
 from flowalg.pipeline.nodes import SourceNode
@@ -66,7 +66,7 @@ def require_decodable(source: SourceNode, topic: KafkaInput) -> None:
             problems.append(
                 f"{name} must be a field, since KafkaInput.fields names it; got {', '.join(fields)}"
             )
-        elif required(shape) not in allowed:
+        elif present(shape) not in allowed:
             described = (
                 f"the header {part.name!r}" if isinstance(part, Header) else f"the {part} of a message"
             )
@@ -151,7 +151,7 @@ class _Decoder:
         shapes = dict(self.fields)
         bad: dict[int, str] = {}
         for name, part in self.topic.fields.items():
-            if (part == "key" or isinstance(part, Header)) and required(shapes[name]) == TEXT:
+            if (part == "key" or isinstance(part, Header)) and present(shapes[name]) == TEXT:
                 for number, data in enumerate(_bytes_of(part, self.messages)):
                     if data is not None and not _is_text(data):
                         bad.setdefault(number, f"{name} must be UTF-8 text; got {data!r}")
@@ -238,7 +238,7 @@ class _Decoder:
     def _part(self, part: MessageField, messages: pa.Table, shape: Shape) -> Parts:
         """Returns a part of messages as a column."""
         if isinstance(part, Header) or part == "key":
-            return pa.array(_bytes_of(part, messages), pa.binary()).cast(arrow_type(required(shape)))
+            return pa.array(_bytes_of(part, messages), pa.binary()).cast(arrow_type(present(shape)))
         return messages.column(part)
 
     def _fail(self, number: int, described: str, cause: Exception | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from flowalg_columns.json_text import encode_json
 from flowalg_columns.layout import PATH_SEPARATOR, fields_in, layout_of, leaves
+from returns.maybe import Maybe
 
 from flowalg.data import shapes
 from flowalg.data.json_text import strip_zeros
@@ -40,7 +41,7 @@ def field_columns(name: str, shape: shapes.Shape) -> tuple[Column, ...]:
     """Returns the columns of a field of an element."""
     layout = layout_of(shape, name)
     return tuple(
-        Column(_column_name(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, shapes.OptionalOf))
+        Column(_column_name(leaf.column), _kind(leaf.shape), isinstance(leaf.shape, shapes.Nullable))
         for leaf in leaves(layout)
     )
 
@@ -61,7 +62,10 @@ def _kind(shape: shapes.Shape) -> CellKind:
             return _KINDS[shape]
         case shapes.EnumOf():
             return CellKind.TEXT
-        case shapes.OptionalOf(of=shapes.Scalar() | shapes.EnumOf() as inner):
+        case (
+            shapes.OptionalOf(of=shapes.Scalar() | shapes.EnumOf() as inner)
+            | shapes.MaybeOf(of=shapes.Scalar() | shapes.EnumOf() as inner)
+        ):
             return _kind(inner)
         case _:
             return CellKind.JSON
@@ -71,7 +75,7 @@ def _cells(value: object, shape: shapes.Shape) -> Iterator[Cell]:
     match shape:
         case shapes.RecordOf(fields=fields):
             for field in fields:
-                yield from _cells(getattr(value, field.name), field.shape)
+                yield from _cells(getattr(value, field.attribute), field.shape)
         case shapes.TupleOf(items=items):
             for item, inner in zip(cast("tuple[object, ...]", value), items, strict=True):
                 yield from _cells(item, inner)
@@ -89,12 +93,14 @@ def _cell(value: object, shape: shapes.Shape) -> Cell:
             return strip_zeros(value) if isinstance(value, Decimal) else cast("Cell", value)
         case shapes.EnumOf():
             return cast("Enum", value).name
-        case shapes.OptionalOf(of=inner):
-            return None if value is None else _cell(value, inner)
+        case shapes.OptionalOf(of=inner) | shapes.MaybeOf(of=inner):
+            found = value.value_or(None) if isinstance(value, Maybe) else value
+            return None if found is None else _cell(found, inner)
         case _:
             return encode_json(value, shape)
 
 
 def field_of(element: object, name: str, shape: shapes.Shape) -> object:
     """Returns the value of an element's field, by its name in ``fields_in``."""
-    return getattr(element, name) if isinstance(shape, shapes.RecordOf) else element
+    field = shape.field(name) if isinstance(shape, shapes.RecordOf) else None
+    return element if field is None else getattr(element, field.attribute)

@@ -401,7 +401,7 @@ MUST_BE: Final = {
 
 TYPES: Final = (
     "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], "
-    "list[T], frozenset[T], set[T], tuple[T1, T2], or a union of them, also with None"
+    "list[T], frozenset[T], set[T], tuple[T1, T2], Maybe[T], Result[T, E], or a union of them, also with None"
 )
 
 MESSAGES: Final = """

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import pytest
 from returns.maybe import Maybe, Nothing, Some
-from returns.result import Failure, Result, Success
+from returns.result import Failure, Result, Success, safe
 
 from flowalg import (
     KV,
@@ -68,6 +68,7 @@ from flowalg.transforms import (
     Split,
     Swap,
     Top,
+    TryMap,
     WindowInto,
     WithEventTime,
     WithMap,
@@ -120,6 +121,12 @@ def parse(score: Score) -> Result[int, str]:
     return Success(score.points) if score.points else Failure(score.team)
 
 
+@safe
+def ratio(score: Score) -> float:
+    """Returns the share of a hundred; it fails for no points."""
+    return 100 / score.points
+
+
 def share(score: Score, total: int) -> int:
     """Returns the points of a hundred."""
     return 100 * score.points // total
@@ -163,6 +170,9 @@ OF_SCORES: Final[dict[str, tuple[Callable[[PCollection[Score]], object], object]
         Split(Score, parse, result=int, failure=str),
         SCORES.split(parse, result=int, failure=str),
     ),
+    "TryMap": (TryMap(ratio), SCORES.try_map(ratio)),
+    "TryMap of a type": (TryMap(Score, ratio, result=float), SCORES.try_map(ratio, result=float)),
+    "Split of Results": (TryMap(ratio) >> Split(), SCORES.try_map(ratio).split()),
     "CombineGlobally": (CombineGlobally(Count()), SCORES.combine_globally(Count())),
     "Distinct": (Distinct(), SCORES.distinct()),
     "Top": (Top(2), SCORES.top(2)),

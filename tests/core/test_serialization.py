@@ -747,8 +747,8 @@ VALUES_IN_DOCUMENTS = """
             edit(PIPELINE, **{"flowalg_laws.kit.readings:Reading": "tests.core.test_serialization:Plain"}),
             "nodes[0].shape: Plain is not an element type; it must be bool, int, float, str, "
             "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
-            "frozenset[T], set[T], tuple[T1, T2], or a union of them, also with None; define a record class: use @"
-            "frozen from attrs on a class with annotated fields",
+            "frozenset[T], set[T], tuple[T1, T2], Maybe[T], Result[T, E], or a union of them, also with None; "
+            "define a record class: use @frozen from attrs on a class with annotated fields",
         ),
         (
             edit(PIPELINE, **{'"flowalg_laws.kit.readings:Reading"': '{"set": "int"}'}),

@@ -9,8 +9,9 @@ from flowalg_columns.json_text import decode_json
 from flowalg_columns.layout import Branch, Layout, layout_of
 from flowalg_columns.records import build_records
 from flowalg_sinks.tables import Cell, Row
+from returns.maybe import Nothing, Some
 
-from flowalg.data.shapes import EnumOf, OptionalOf, RecordOf, Scalar, Shape, SumOf, TupleOf
+from flowalg.data.shapes import EnumOf, MaybeOf, OptionalOf, RecordOf, Scalar, Shape, SumOf, TupleOf
 
 
 def from_cells(cells: Row, shape: Shape) -> object:
@@ -43,5 +44,7 @@ def _value(cell: Cell, shape: Shape) -> object:
             return cls[cast("str", cell)]
         case OptionalOf(of=inner):
             return None if cell is None else _value(cell, inner)
+        case MaybeOf(of=inner):
+            return Nothing if cell is None else Some(_value(cell, inner))
         case _:
             return decode_json(cast("str", cell), shape)

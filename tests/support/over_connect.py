@@ -33,7 +33,6 @@ from flowalg_spark.streaming.timelines import InstantFiles, generating_input
 from pyspark.sql import SparkSession
 
 from flowalg import FixedWindows, Max, Sessions, Sum
-from flowalg.elementwise.steps import Split
 from flowalg.pipeline.joins import JoinKind
 from flowalg.pipeline.nodes import Process
 from flowalg.pipeline.side_inputs import AsMap
@@ -47,7 +46,7 @@ MINUTE: Final = timedelta(minutes=1)
 SOME: Final = [Score("a", 3, NOON), Score("b", 4, NOON + MINUTE), Score("a", 5, NOON + 5 * MINUTE)]
 TOTALS: Final = POINTS.window(FixedWindows(2 * MINUTE)).combine_per_key(Sum())
 GENERATED: Final = 2
-COVERING: Final = covering(BATCH_JOBS, {JoinKind, AsMap, Process, Split, Sessions})
+COVERING: Final = covering(BATCH_JOBS, {JoinKind, AsMap, Process, Sessions})
 """Jobs for each way in which a batch builds its frame; all jobs are thorough."""
 
 COMPARABLE: Final = [job for job in BATCH_JOBS if not job.dead_letters]

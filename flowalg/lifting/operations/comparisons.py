@@ -7,6 +7,8 @@ import math
 from decimal import Decimal
 from typing import Final
 
+from returns.maybe import Nothing
+
 from flowalg.data.shapes import (
     BINARY,
     BOOLEAN,
@@ -20,6 +22,7 @@ from flowalg.data.shapes import (
     TEXT,
     TIMESTAMP,
     EnumOf,
+    MaybeOf,
     OptionalOf,
 )
 from flowalg.lifting.operations.conversions import (
@@ -92,6 +95,23 @@ def is_none(of: Expr, location: str) -> Expr:
     return FALSE
 
 
+def is_nothing(of: Expr, location: str) -> Expr:
+    """Lifts ``of is Nothing``, which is also ``of == Nothing``."""
+    match of:
+        case Constant(value=value, shape=None):
+            return TRUE if value is Nothing else FALSE
+        case As(of=inner, shape=MaybeOf()) if isinstance(inner.shape, OptionalOf):
+            return is_none(inner, location)
+        case _ if of.shape is None or can_fail(of):
+            return Opaque(BOOLEAN, "a comparison with Nothing of what may fail", location)
+        case _ if not isinstance(of.shape, MaybeOf) or isinstance(of, As):
+            return FALSE
+        case _ if has_wide(of):
+            return Opaque(BOOLEAN, "a test of an integer that may exceed 64 bits", location)
+        case _:
+            return Apply(Op.IS_NONE, (of,), BOOLEAN, location)
+
+
 def unwrap_optional(of: Expr, location: str) -> Expr:
     """Unwraps an optional that is known not to be ``None``: the result has the shape of its value."""
     if not isinstance(of.shape, OptionalOf):
@@ -105,6 +125,9 @@ def unwrap_optional(of: Expr, location: str) -> Expr:
 
 def _lift_equal(left: Expr, right: Expr, location: str) -> Expr:
     """Lifts ``left == right``; a value never equals ``None``, and ``None`` equals ``None``."""
+    for operand, other in ((left, right), (right, left)):
+        if isinstance(other, Constant) and other.value is Nothing:
+            return is_nothing(operand, location)
     if left.shape is None and right.shape is None:
         return Opaque(BOOLEAN, "a comparison of values that only Python can compute", location)
     for operand, other in ((left, right), (right, left)):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from attrs import evolve
+from returns.maybe import Nothing
 
 from flowalg.data import shapes
-from flowalg.lifting.operations.comparisons import compare, is_none, unwrap_optional
+from flowalg.lifting.operations.comparisons import compare, is_none, is_nothing, unwrap_optional
 from flowalg.lifting.operations.conversions import int_constant, micros_of_duration
 from flowalg.lifting.operations.sums import common_sum, inject
 from flowalg.lifting.python.enums import is_always_true
@@ -20,6 +21,7 @@ from flowalg.lifting.tree.expressions import (
     Expr,
     Match,
     Opaque,
+    negation,
 )
 from flowalg.lifting.tree.failures import can_fail
 from flowalg.lifting.tree.primitives import Op
@@ -50,8 +52,14 @@ def common_shape(first: Expr, second: Expr) -> shapes.Shape | None:
     if first.shape == second.shape:
         return first.shape
     for value, another in ((first, second), (second, first)):
-        if isinstance(value, Constant) and value.value is None and another.shape is not None:
-            return shapes.optional(another.shape)
+        if isinstance(value, Constant) and another.shape is not None:
+            match another.shape:
+                case _ if value.value is None:
+                    return common_sum(shapes.optional(another.shape))
+                case shapes.MaybeOf() if value.value is Nothing:
+                    return another.shape
+                case _:
+                    pass
     if first.shape is None or second.shape is None:
         return None
     return common_sum(first.shape, second.shape)
@@ -98,6 +106,9 @@ def to_bool(of: Expr, location: str) -> Expr:
             return compare(ast.NotEq(), micros_of_duration(of, location), int_constant(0), location)
         case shapes.OptionalOf():
             return _optional_to_bool(of, location)
+        case shapes.MaybeOf():
+            missing = is_nothing(of, location)
+            return missing if isinstance(missing, Opaque) else negation(missing, location)
         case shapes.ListOf():
             size = Apply(Op.SIZE, (of,), shapes.INTEGER, location)
             return compare(ast.NotEq(), size, int_constant(0), location)

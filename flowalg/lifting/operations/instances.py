@@ -8,8 +8,10 @@ from functools import reduce
 from types import NoneType
 from typing import Final, TypeGuard
 
-from flowalg.data.shapes import BOOLEAN, OptionalOf, RecordOf, SumOf, required
-from flowalg.lifting.operations.comparisons import is_none, unwrap_optional
+from returns.maybe import Maybe, Nothing, Some
+
+from flowalg.data.shapes import BOOLEAN, MaybeOf, OptionalOf, RecordOf, SumOf, required
+from flowalg.lifting.operations.comparisons import is_none, is_nothing, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.operations.sums import common_sum, parts_of
 from flowalg.lifting.python.scope import Scope
@@ -41,7 +43,7 @@ def is_instance(
 
     ``absent`` has optionals that are ``None`` here.
     """
-    if not isinstance(required(of.shape) if of.shape is not None else None, RecordOf | SumOf):
+    if not isinstance(required(of.shape) if of.shape is not None else None, RecordOf | SumOf | MaybeOf):
         return None
     if can_fail(of):
         return Opaque(BOOLEAN, "isinstance of a value that may fail", location)
@@ -51,6 +53,12 @@ def is_instance(
             inside = is_instance(unwrap_optional(of, location), classes, location, absent)
             assert inside is not None, "a record or a value of a sum"
             return Choice(missing, TRUE if NoneType in classes else FALSE, inside, BOOLEAN)
+        case MaybeOf():
+            if issubclass(Maybe, classes):
+                return TRUE
+            missing = is_nothing(of, location)
+            is_some, is_empty = issubclass(Some, classes), issubclass(type(Nothing), classes)
+            return (missing if is_empty else FALSE) if not is_some else negation(missing, location)
         case SumOf() as whole:
             chosen = {number for cls in classes for number in whole.instances_of(cls)}
             possible = [(number, part) for number, part in enumerate(parts_of(of)) if part not in absent]

@@ -43,7 +43,7 @@ def get_field(of: Expr, name: str, location: str) -> Expr | None:
     """Returns a field that is a plain attribute, or ``None`` if the record has no such field."""
     assert isinstance(of.shape, RecordOf)
     for index, attribute in enumerate(of.shape.fields):
-        if attribute.name == name and is_plain_attribute(of.shape.cls, name):
+        if attribute.attribute == name and is_plain_attribute(of.shape.cls, name):
             return get_part(of, index, name, location)
     return None
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from returns.maybe import Nothing
+
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import (
     BOOLEAN,
+    MaybeOf,
     OptionalOf,
     RecordOf,
     Shape,
@@ -40,6 +43,8 @@ def inject(expr: Expr, shape: Shape) -> Expr | None:
             return expr
         case OptionalOf(of=inner):
             return _inject_optional(expr, shape, inner)
+        case MaybeOf(of=inner):
+            return _inject_maybe(expr, shape, inner)
         case SumOf(members=members):
             parts = parts_of(expr) if isinstance(own, SumOf) else (expr,)
             return _build(shape, [_member(parts, OptionalOf(member.shape)) for member in members], len(parts))
@@ -67,6 +72,22 @@ def _inject_optional(expr: Expr, shape: OptionalOf, inner: Shape) -> Expr | None
         )
     injected = inject(expr, inner)
     return None if injected is None else As(injected, shape)
+
+
+def _inject_maybe(expr: Expr, shape: MaybeOf, inner: Shape) -> Expr | None:
+    match expr.shape:
+        case None if isinstance(expr, Constant) and expr.value is Nothing:
+            return Constant(None, shape)
+        case MaybeOf(of=value_shape):
+            injected = inject(As(expr, value_shape), inner)
+            missing = Apply(Op.IS_NONE, (expr,), BOOLEAN, "")
+            return (
+                None
+                if injected is None
+                else Choice(missing, Constant(None, shape), As(injected, shape), shape)
+            )
+        case _:
+            return None
 
 
 def _member(parts: Sequence[Expr], shape: OptionalOf) -> Expr | None:

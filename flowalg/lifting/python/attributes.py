@@ -6,6 +6,8 @@ import inspect
 import types
 from typing import Final
 
+from returns.result import safe
+
 _MISSING: Final = object()
 
 
@@ -25,3 +27,11 @@ def lacks_attribute(cls: type, name: str) -> bool:
         and inspect.getattr_static(cls, "__getattr__", _MISSING) is _MISSING
         and inspect.getattr_static(cls, name, _MISSING) is _MISSING
     )
+
+
+_SAFE: Final = safe(str).__code__
+
+
+def is_safe(f: object) -> bool:
+    """Returns whether ``@safe`` of ``returns`` decorates a function; its annotations are then those of another one."""
+    return getattr(f, "__code__", None) is _SAFE

@@ -18,6 +18,7 @@ from types import FunctionType, ModuleType
 from typing import Final
 
 import attrs
+from returns.maybe import Nothing
 
 from flowalg.data.errors import FlowalgError
 from flowalg.data.shapes import (
@@ -44,8 +45,8 @@ MISSING: Final = object()
 
 def to_constant(value: object) -> Expr | None:
     """Returns an immutable value as an expression; ``None`` for other values."""
-    if value is None:
-        return Constant(None, None)
+    if value is None or value is Nothing:
+        return Constant(value, None)
     if isinstance(value, Enum):
         return Constant(value, EnumOf(type(value))) if is_plain(type(value)) else None
     kind = type(value)

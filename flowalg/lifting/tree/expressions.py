@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Final, TypeAlias, assert_never
+from typing import Final, Never, TypeAlias, assert_never
 
 from attrs import evolve, field, frozen
+from returns.maybe import Maybe
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, TEXT, Composite, ListOf, MapOf, Shape, TupleOf
 from flowalg.lifting.tree.primitives import Op
 
-Scalar: TypeAlias = bool | int | float | str | datetime | date | timedelta | Decimal | Enum | None
-"""A constant in an expression."""
+Scalar: TypeAlias = (
+    bool | int | float | str | datetime | date | timedelta | Decimal | Enum | Maybe[Never] | None
+)
+"""A constant in an expression; ``Nothing`` is the only ``Maybe``."""
 
 
 @frozen
@@ -40,7 +43,9 @@ class Part:
 
 @frozen
 class Constant:
-    """A literal, or a captured immutable scalar. ``None`` takes its shape from another branch if there is one.
+    """A literal, or a captured immutable scalar.
+
+    ``None`` and ``Nothing`` take their shape from another branch if there is one; with a shape, both are ``None``.
 
     Constants are equal if their ``repr`` is equal: 0.0 differs from -0.0, and NaN equals NaN. ``location`` is
     the source location of one that does not fit 64 bits, for messages.

@@ -7,8 +7,6 @@ from itertools import takewhile
 
 from flowalg.data.errors import SchemaMismatchError, UnsupportedError
 from flowalg.data.shapes import RecordOf, Shape, TupleOf, contains_float
-from flowalg.elementwise.functions import user_call
-from flowalg.elementwise.splitting import SelectedAt
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.tree.expressions import Opaque
 from flowalg.pipeline.nodes import SourceNode, shape_read
@@ -93,9 +91,8 @@ def result_shape(engine: str, chain: Sequence[StepAnalysis], before: Shape | Non
     after = chain[-1].after if chain else before
     if after is None:
         *_, first = takewhile(lambda analysis: analysis.after is None, reversed(chain))
-        f = user_call(first.step.function).f
-        argument = "failure" if isinstance(f, SelectedAt) and f.number else "result"
-        raise unknown_function_result(engine, first.step.label, first.opaque, f"pass {argument}=..., or ")
+        arguments = "result=... and failure=..." if first.step.name == "split" else "result=..."
+        raise unknown_function_result(engine, first.step.label, first.opaque, f"pass {arguments}, or ")
     return after
 
 

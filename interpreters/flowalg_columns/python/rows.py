@@ -26,7 +26,6 @@ from flowalg.elementwise.steps import (
     Filter,
     FlatMap,
     Map,
-    Split,
     Step,
     WithTimestamps,
     items_of,
@@ -80,7 +79,7 @@ class Rows:
             result_of(step, step.function),
         )
         match step:
-            case Map() | Split():
+            case Map():
                 self.elements = results
             case Filter():
                 self._keep(position for position, keep in enumerate(results) if keep)
@@ -184,7 +183,7 @@ def result_of(step: Step, function: Function) -> Callable[[object], object]:
 def _check_of(step: Step) -> Callable[[object, object], object] | None:
     """Returns the check of a step's results; ``None`` if any result is valid."""
     match step:
-        case Map() | Split():
+        case Map():
             return None
         case Filter():
             return lambda _, result: require_bool(step, result)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from flowalg.data.shapes import EnumOf, Scalar, Shape, required
+from flowalg.data.shapes import EnumOf, Scalar, Shape, present
 from flowalg_columns.text.dividing import BadTextError, Numbers, ReadTexts, Row, read_divided
 from flowalg_columns.text.json_objects import Fields, schema_of_fields
 from flowalg_columns.text.scalars import TEXTS, describe_shape, read_scalar, read_scalars
@@ -63,7 +63,7 @@ class CSVFile:
                 raise BadFileError(f"the column {name} is in the header {counts[name]} times")
             if not counts[name] and name not in optional:
                 raise BadFileError(f"{name} must be a column; the header has {', '.join(self.columns)}")
-            if not isinstance(required(shape), Scalar | EnumOf):
+            if not isinstance(present(shape), Scalar | EnumOf):
                 raise BadFileError(
                     f"{name} is {shape}, which no cell of CSV holds; use JSON lines or Parquet"
                 )
@@ -149,7 +149,7 @@ class CSVFile:
                 f"must have {len(self.columns)} columns, {', '.join(self.columns)}; got {len(got)}: {got}"
             )
         by_name = dict(zip(self.columns, cells, strict=True))
-        return {name: _read_cell(*by_name[name], required(shape), name) for name, shape in self.fields}
+        return {name: _read_cell(*by_name[name], present(shape), name) for name, shape in self.fields}
 
 
 def _record_of(more: str) -> re.Pattern[bytes]:
@@ -192,7 +192,7 @@ def _cells_of(record: str) -> Iterator[tuple[str | None, bool]]:
 
 
 def _read_cells(texts: AnyArray, shape: Shape) -> AnyArray | None:
-    kind = required(shape)
+    kind = present(shape)
     assert isinstance(kind, Scalar | EnumOf), "CSVFile checks its fields"
     if kind not in TEXTS:
         texts = pc.if_else(pc.equal(texts, pa.scalar("")), pa.scalar(None, pa.string()), texts)

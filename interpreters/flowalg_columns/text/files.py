@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from flowalg.data.shapes import OptionalOf, SumOf, required
+from flowalg.data.shapes import Nullable, SumOf, present
 from flowalg_columns.text.csv_files import BadFileError, CSVFile
 from flowalg_columns.text.dividing import Numbers
 from flowalg_columns.text.json_objects import Fields, read_objects, schema_of_fields
@@ -90,9 +90,9 @@ def _with_extra(rows: pa.Table, extra: Fields, lines: bytes) -> pa.Table:
             continue
         at, column = rows.column_names.index(name), rows.column(name)
         lacking = lines and 0 < column.null_count == len(column) and f'"{name}"'.encode() not in lines
-        if lacking and not isinstance(shape, OptionalOf):
+        if lacking and not isinstance(shape, Nullable):
             rows = rows.remove_column(at)
-        elif required(shape) == INFERRED:
+        elif present(shape) == INFERRED:
             rows = rows.set_column(at, name, infer_column(column.combine_chunks()))
     return rows
 

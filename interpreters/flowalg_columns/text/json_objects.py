@@ -33,6 +33,7 @@ from flowalg.data.shapes import (
     EnumOf,
     ListOf,
     MapOf,
+    MaybeOf,
     OptionalOf,
     RecordOf,
     Scalar,
@@ -41,7 +42,7 @@ from flowalg.data.shapes import (
     SumOf,
     TupleOf,
     inner_shapes,
-    required,
+    present,
     tag_of,
 )
 from flowalg_columns.arrow_types import arrow_type
@@ -147,7 +148,7 @@ def _parsed_type(shape: Shape) -> pa.DataType:
             return pa.int64() if shape == DURATION else arrow_type(shape)
         case EnumOf():
             return pa.string()
-        case OptionalOf(of=inner):
+        case OptionalOf(of=inner) | MaybeOf(of=inner):
             return _parsed_type(inner)
         case ListOf(of=inner) | SetOf(of=inner):
             return pa.list_(_parsed_type(inner))
@@ -248,7 +249,7 @@ def _finish(table: pa.Table, fields: Fields, schema: pa.Schema, whole: SumOf | N
 
 def _finish_array(array: AnyArray, shape: Shape) -> AnyArray | None:
     """Returns parsed values with the type of their shape; ``None`` if one is perhaps invalid."""
-    match required(shape):
+    match present(shape):
         case Scalar() as scalar:
             if scalar in TEXTS:
                 return array
@@ -432,7 +433,7 @@ class _Reader:
         if self.text.startswith("null", at):
             return None, at + 4
         begin = self.text[at : at + 1]
-        match required(shape):
+        match present(shape):
             case ListOf(of=inner) | SetOf(of=inner) if begin == "[":
                 return self.items(at, inner, path)
             case RecordOf() as record if begin == "{":

@@ -237,7 +237,7 @@ def infer_column(texts: AnyArray) -> AnyArray:
 
 def type_of_field(shape: shapes.Shape) -> pa.DataType:
     """Returns the Arrow type of a field that is read."""
-    return pa.string() if shapes.required(shape) in TEXTS else arrow_type(shape)
+    return pa.string() if shapes.present(shape) in TEXTS else arrow_type(shape)
 
 
 def describe_shape(shape: shapes.Shape) -> str:

@@ -14,6 +14,7 @@ from typing import assert_never
 import polars as pl
 from attrs import frozen
 from flowalg_columns.layout import Branch, Leaf
+from returns.maybe import Maybe
 
 from flowalg.data.shapes import INTEGER, Composite
 from flowalg.lifting.tree.expressions import (
@@ -354,7 +355,7 @@ def _constant(constant: Constant) -> pl.Expr:
     assert constant.shape is not None
     dtype = polars_type(constant.shape)
     match constant.value:
-        case None:
+        case None | Maybe():
             return pl.lit(None, dtype=dtype)
         case Enum() as member:  # first, since members can be text or numbers too
             return pl.lit(member.name)

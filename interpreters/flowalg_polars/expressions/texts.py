@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from flowalg.data.shapes import TEXT, ListOf, MapOf, OptionalOf, SetOf, Shape
+from flowalg.data.shapes import TEXT, ListOf, MapOf, MaybeOf, OptionalOf, SetOf, Shape
 from flowalg.lifting.tree.expressions import Apply, Constant, Param, walk
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.primitives import CASES, Op
@@ -163,7 +163,7 @@ def make_list(node: Apply, *items: pl.Expr) -> pl.Expr:
 
 def _is_list(shape: Shape) -> bool:
     match shape:
-        case OptionalOf(of=inner):
+        case OptionalOf(of=inner) | MaybeOf(of=inner):
             return _is_list(inner)
         case _:
             return isinstance(shape, ListOf | SetOf | MapOf)

@@ -76,7 +76,7 @@ def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> Non
 def can_read(stored: pl.DataType, shape: shapes.Shape) -> bool:
     """Returns whether values of a Polars type can be read as values of a shape without loss."""
     match shape:
-        case shapes.OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner) | shapes.MaybeOf(of=inner):
             return can_read(stored, inner) or stored == pl.Null
         case shapes.Scalar() if shape == shapes.INTEGER:
             return stored in (*_SMALL, pl.UInt32, pl.Int64)
@@ -250,7 +250,7 @@ def _read(column: pl.Expr, stored: pl.DataType, shape: shapes.Shape, path: Field
         )
         stored = kind
     read = canonical(column if stored == kind else column.cast(kind), shape)
-    if isinstance(shape, shapes.OptionalOf) and _is_plain(shape.of):
+    if isinstance(shape, shapes.Nullable) and _is_plain(shape.of):
         return Leaf(shape, read)
     checked = read.map_batches(
         lambda values: require_valid(values, shape, path), return_dtype=kind, is_elementwise=True
@@ -329,7 +329,7 @@ def require_in_years(values: pl.Series, shape: shapes.Shape, path: FieldPath) ->
     is_day = values.dtype == pl.Date
     first, last = (FIRST_DAY, LAST_DAY) if is_day else (FIRST_MICROSECOND, LAST_MICROSECOND)
     if isinstance(low, int) and isinstance(high, int) and (low < first or high > last):
-        message = years_message(path.source, path.path, shapes.required(shape))
+        message = years_message(path.source, path.path, shapes.present(shape))
         raise ElementError(f"{message}{low if low < first else high}")
     return values
 
@@ -338,7 +338,7 @@ def canonical(column: pl.Expr, shape: shapes.Shape) -> pl.Expr:
     """Returns the values of a field without negative zeros, also in lists, sets and records."""
     if not shapes.contains_float(shape):
         return column
-    match shapes.required(shape):
+    match shapes.present(shape):
         case shapes.ListOf(of=inner) | shapes.SetOf(of=inner):
             return column.list.eval(canonical(pl.element(), inner))
         case shapes.RecordOf() | shapes.TupleOf() | shapes.SumOf() as whole:
@@ -355,9 +355,9 @@ def _is_plain(shape: shapes.Shape) -> bool:
 
 def require_valid(values: pl.Series, shape: shapes.Shape, path: FieldPath) -> pl.Series:
     """Returns the values of a field, with sets sorted; raises ``ElementError`` for a value that its shape lacks."""
-    if not isinstance(shape, shapes.OptionalOf) and values.null_count():
+    if not isinstance(shape, shapes.Nullable) and values.null_count():
         raise ElementError(null_message(path.source, path.path, shape))
-    match shapes.required(shape):
+    match shapes.present(shape):
         case shapes.EnumOf(cls=cls) as enum:
             unknown = values.drop_nulls().filter(~values.drop_nulls().is_in(list(cls.__members__)))
             if len(unknown):

@@ -14,7 +14,7 @@ from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg.lifting.comprehensions import ItemRows, as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import Each, Expr
@@ -73,8 +73,6 @@ def flags_of(analysis: StepAnalysis, meta: tuple[str, ...]) -> Flags | None:
         case WithTimestamps():
             time = result.column.to_physical()
             return Flags(result.beside(**{EVENT_TIME: time, FAILED: result.fails | has_no_time(time)}))
-        case Split():
-            raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
 
 
@@ -110,7 +108,7 @@ def _in_python(analysis: StepAnalysis, before: Shape, element: Columns) -> _Resu
             shape = BOOLEAN if isinstance(step, Filter) else INTEGER
             call = flagged_column(step, step.function, element, shape).alias(PYTHON_RESULT)
             return _Result(_result_in(call, shape), _failed_in(call), (call,))
-        case FlatMap() | Split():
+        case FlatMap():
             raise AssertionError("a flat_map or split has no single result for an element")
     assert_never(analysis.step)
 

@@ -16,7 +16,7 @@ from flowalg_shard.tables.queries import compute
 
 from flowalg.data.shapes import TIMESTAMP, Shape
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps, require_event_time
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps, require_event_time
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each, Expr
@@ -145,8 +145,6 @@ def _lifted(program: Program, analysis: StepAnalysis) -> Program:
             return noted.then(
                 lambda frame: frame.with_columns(timed.alias(EVENT_TIME)), before, fallible=analysis.can_raise
             )
-        case Split():
-            raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
 
 

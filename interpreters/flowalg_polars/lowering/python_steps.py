@@ -26,7 +26,7 @@ from flowalg_shard.tables.columns import EVENT_TIME
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, Shape
 from flowalg.elementwise.functions import Function
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg_polars.columns import Columns, columns_of, polars_type, unnest
 from flowalg_polars.errors import keep_causes
@@ -109,7 +109,7 @@ def apply_as_column(frame: pl.LazyFrame, analysis: StepAnalysis, meta: Sequence[
             return keep_where(frame, python_column(step, step.function, element, BOOLEAN))
         case WithTimestamps():
             return frame.with_columns(python_column(step, step.function, element, INTEGER).alias(EVENT_TIME))
-        case FlatMap() | Split():
+        case FlatMap():
             raise AssertionError("a flat_map or split has no single result for an element")
 
 

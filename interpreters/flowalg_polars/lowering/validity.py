@@ -15,7 +15,7 @@ from flowalg_columns.layout import fields_in, parts_of
 from flowalg.data.shapes import (
     EnumOf,
     ListOf,
-    OptionalOf,
+    Nullable,
     RecordOf,
     Scalar,
     SetOf,
@@ -43,7 +43,7 @@ def _any(conditions: Iterable[pl.Expr]) -> pl.Expr:
 
 
 def _faults(column: pl.Expr, stored: pl.DataType, shape: Shape) -> Iterator[pl.Expr]:
-    if isinstance(shape, OptionalOf):
+    if isinstance(shape, Nullable):
         for fault in _faults(column, stored, shape.of):
             yield column.is_not_null() & fault
         return

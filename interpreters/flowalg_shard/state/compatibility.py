@@ -21,6 +21,7 @@ from flowalg.data.shapes import (
     EnumOf,
     ListOf,
     MapOf,
+    MaybeOf,
     OptionalOf,
     RecordOf,
     Scalar,
@@ -286,6 +287,7 @@ def describe(value: object, *, numbers: bool = True) -> str:
             Scalar()
             | EnumOf()
             | OptionalOf()
+            | MaybeOf()
             | ListOf()
             | SetOf()
             | MapOf()

@@ -23,7 +23,7 @@ from flowalg.data.shapes import (
     BOOLEAN,
     FLOAT,
     INTEGER,
-    OptionalOf,
+    Nullable,
     Shape,
     contains_float,
 )
@@ -78,7 +78,7 @@ def native_aggregate(combiner: AnyCombiner, argument: Columns, time: Sql, label:
             return _top_n(top, argument, label)
         case ToList():
             return _to_list(value, shape, time)
-        case ToSet() if not isinstance(shape, OptionalOf) and not contains_float(shape):
+        case ToSet() if not isinstance(shape, Nullable) and not contains_float(shape):
             # collect_set ignores nulls. sort_array has the order of sets in the algebra.
             return NativeAggregate((sql.sort_array(sql.collect_set(value)),), None, first_part)
         case _:

@@ -25,7 +25,7 @@ from flowalg_shard.tables.columns import END, EVENT_TIME, START
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import broadcast
 
-from flowalg.data.shapes import INTEGER, ListOf, OptionalOf, Shape, TupleOf, kv_of, optional
+from flowalg.data.shapes import INTEGER, ListOf, Nullable, Shape, TupleOf, kv_of, optional
 from flowalg.data.time import MIN_TIME
 from flowalg.elementwise.steps import Step
 from flowalg.lifting.analysis import analyse
@@ -267,7 +267,7 @@ def _to_layout(shape: Shape, columns: list[Sql]) -> Branch[Sql] | Leaf[Sql]:
 
 def _equals(name: str, shape: Shape) -> Sql:
     left, right = col(name), col(f"{_RIGHT}{name}")
-    return left.equals_or_both_null(right) if isinstance(shape, OptionalOf) else left == right
+    return left.equals_or_both_null(right) if isinstance(shape, Nullable) else left == right
 
 
 def _explode_pairs(flow: Flow, kind: JoinKind) -> Flow:

@@ -41,7 +41,7 @@ def _json(column: Sql, shape: shapes.Shape) -> Sql:
 def _of_value(column: Sql, shape: shapes.Shape) -> Sql:
     """Returns the JSON of values that are not null."""
     match shape:
-        case shapes.OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner) | shapes.MaybeOf(of=inner):
             return _of_value(column, inner)
         case shapes.RecordOf():
             return _object([(name, _json(column[name], part)) for name, part in parts_of(shape)])

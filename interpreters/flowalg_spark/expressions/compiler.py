@@ -13,6 +13,7 @@ from typing import assert_never
 
 from attrs import frozen
 from flowalg_columns.layout import Branch, Leaf
+from returns.maybe import Maybe
 
 from flowalg.data.shapes import INTEGER, Composite
 from flowalg.lifting.tree.expressions import (
@@ -213,7 +214,7 @@ def _location(expr: Expr) -> str:
 def _constant(constant: Constant) -> Sql:
     assert constant.shape is not None
     match constant.value:
-        case None:
+        case None | Maybe():
             return NULL.cast(spark_type(constant.shape))
         case Enum() as member:  # first, since members can be text or numbers too
             return sql.lit(member.name)

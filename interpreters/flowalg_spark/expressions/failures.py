@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from attrs import frozen
 from flowalg_columns.layout import Leaf, leaf_columns
 
-from flowalg.data.shapes import DURATION, INTEGER, Composite, OptionalOf
+from flowalg.data.shapes import DURATION, INTEGER, Composite, Nullable
 from flowalg.lifting.tree.expressions import (
     Apply,
     As,
@@ -78,7 +78,7 @@ def _shows_failures(expr: Expr) -> bool:
     """Returns whether a null where an expression fails means nothing else."""
     return all(
         not isinstance(node, Item | Each | Opaque)
-        and not (isinstance(node.shape, OptionalOf) and can_fail_itself(node))
+        and not (isinstance(node.shape, Nullable) and can_fail_itself(node))
         for node in walk(expr)
     )
 
@@ -125,7 +125,7 @@ class _Failures:
             may_fail(side, stored=in_sides) for side in (expr.then, expr.otherwise)
         ):
             return
-        tested = covered or not isinstance(expr.shape, OptionalOf | Composite)
+        tested = covered or not isinstance(expr.shape, Nullable | Composite)
         if tested and not covered:
             yield self.is_null(expr, stored)
         then, otherwise = (

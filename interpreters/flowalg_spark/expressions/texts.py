@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowalg.data.shapes import TEXT, OptionalOf
+from flowalg.data.shapes import TEXT, Nullable
 from flowalg.lifting.tree.expressions import Apply, Constant
 from flowalg.lifting.tree.failures import can_fail_itself
 from flowalg.lifting.tree.primitives import Op
@@ -100,7 +100,7 @@ def item_at(node: Apply, items: Sql, index: Sql) -> Sql:
     """Compiles the item at an index."""
     size, message = sql.size(items), "IndexError: list index out of range"
     item = sql.get(items, _place(node, size, index))
-    if isinstance(node.args[1], Constant) and not isinstance(node.shape, OptionalOf):
+    if isinstance(node.args[1], Constant) and not isinstance(node.shape, Nullable):
         # The list is read once, and a split that several items are read of is computed once.
         return sql.coalesce(item, fail(node.location, message))
     return fail_where(_is_outside(node, size, index), node, message, item)

@@ -390,7 +390,7 @@ def _range_message(micros: Sql, source: SourceNode) -> Sql:
 def can_read(stored: T.DataType, shape: shapes.Shape) -> bool:
     """Returns whether values of a Spark type can be read as values of a shape without loss."""
     match shape:
-        case shapes.OptionalOf(of=inner):
+        case shapes.OptionalOf(of=inner) | shapes.MaybeOf(of=inner):
             return can_read(stored, inner)
         case shapes.Scalar() if shape == shapes.INTEGER:
             return isinstance(stored, T.ByteType | T.ShortType | T.IntegerType | T.LongType)

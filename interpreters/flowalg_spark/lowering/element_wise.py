@@ -15,7 +15,7 @@ from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 from flowalg.data.errors import ArgumentError
 from flowalg.data.shapes import INTEGER
 from flowalg.data.time import BETWEEN
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.comprehensions import as_comprehension, item_rows
 from flowalg.lifting.tree.expressions import TRUE, Each
@@ -81,8 +81,6 @@ def _apply_lifted(flow: Flow, analysis: StepAnalysis) -> Flow | None:
         case WithTimestamps():
             micros = event_times(analysis, flow.element)
             return noted.with_meta(**{EVENT_TIME: sql.when(col(KEEP), micros) if flow.guarded else micros})
-        case Split():
-            raise AssertionError("a split is inlined in the chains that read it")
     assert_never(analysis.step)
 
 

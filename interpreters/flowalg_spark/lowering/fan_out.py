@@ -16,7 +16,7 @@ from flowalg_columns.layout import flatten_columns, layout_of, leaf_columns
 from flowalg_shard.tables.columns import EVENT_TIME, KEEP, OBSERVED_TIME
 
 from flowalg.data.shapes import Shape
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis, analyse
 from flowalg.lifting.tree.expressions import Param, walk
 from flowalg_spark.encoding import sql
@@ -63,7 +63,7 @@ def _is_one_expression(chain: Sequence[StepAnalysis]) -> bool:
     for analysis in chain:
         nodes = list(walk(analysis.expression))
         size = len(nodes) + size * sum(isinstance(node, Param) for node in nodes)
-        if size > _LARGEST or isinstance(analysis.step, FlatMap | Split):
+        if size > _LARGEST or isinstance(analysis.step, FlatMap):
             return False
     return True
 

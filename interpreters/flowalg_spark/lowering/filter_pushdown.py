@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from flowalg.data.shapes import OptionalOf, SumOf
+from flowalg.data.shapes import Nullable, SumOf
 from flowalg.elementwise.steps import Filter, Map, Step, WithTimestamps
 from flowalg.lifting.analysis import analyse_function, may_leave_time
 from flowalg.lifting.tree.expressions import (
@@ -52,7 +52,7 @@ def push_down_filters(source: SourceNode, frame: DataFrame, steps: tuple[Step, .
     element = source_columns(source.shape, frame.schema)
     filters = []
     for condition in _conditions(Param(source.shape), steps):
-        required = (field for field in _fields(condition) if not isinstance(field.shape, OptionalOf))
+        required = (field for field in _fields(condition) if not isinstance(field.shape, Nullable))
         nulls = (compile_scalar(field, element).is_null() for field in required)
         filters.append(any_of((compile_scalar(condition, element), *nulls)))
     return where(frame, all_of(filters)) if filters else frame

@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 
 from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, Step, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, nest, select
@@ -94,7 +94,7 @@ def apply_with_flags(flow: Flow, analysis: StepAnalysis, fallible: Fallible) -> 
         case WithTimestamps():
             micros = sql.unix_micros(nest(fallible.columns))
             meta[EVENT_TIME] = sql.when(kept, micros).otherwise(col(EVENT_TIME))
-        case FlatMap() | Split():
+        case FlatMap():
             raise AssertionError("a step with several results has no column that says where it fails")
         case _:
             assert_never(step)

@@ -31,7 +31,7 @@ from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from flowalg.data.shapes import BOOLEAN, INTEGER, Shape
 from flowalg.elementwise.functions import Function
-from flowalg.elementwise.steps import Filter, FlatMap, Map, Split, WithTimestamps
+from flowalg.elementwise.steps import Filter, FlatMap, Map, WithTimestamps
 from flowalg.lifting.analysis import StepAnalysis
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import Columns, col, unnest, where
@@ -113,7 +113,7 @@ def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
         case WithTimestamps():
             micros = python_column(flow, step, step.function, flow.element, INTEGER)
             return _with_result(flow, micros).with_meta(**{EVENT_TIME: col(PYTHON_RESULT)})
-        case FlatMap() | Split():
+        case FlatMap():
             raise AssertionError("a flat_map or split has no single result for an element")
     assert_never(step)
 

@@ -27,6 +27,8 @@ from flowalg.data.shapes import (
     EnumOf,
     ListOf,
     MapOf,
+    MaybeOf,
+    Nullable,
     OptionalOf,
     RecordOf,
     Scalar,
@@ -34,7 +36,7 @@ from flowalg.data.shapes import (
     Shape,
     SumOf,
     TupleOf,
-    required,
+    present,
 )
 from flowalg.data.time import FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
 from flowalg_spark.encoding import sql
@@ -102,7 +104,7 @@ def first_message(faults: Sequence[Fault]) -> Sql:
 
 def faults_of(column: Sql, shape: Shape, path: FieldPath) -> list[Fault]:
     """Returns the faults that a column's values may have."""
-    if isinstance(shape, OptionalOf):
+    if isinstance(shape, Nullable):
         return faults_of(column, shape.of, evolve(path, nullable=False))
     faults = _faults_of_value(column, shape, path)
     if not path.nullable:
@@ -180,7 +182,7 @@ def _utf_8_message(column: Sql, path: FieldPath) -> Sql:
 
 def without_faults(column: Sql, shape: Shape, path: FieldPath) -> Sql:
     """Returns a column of values that have no faults, each in its normal form."""
-    kind = required(shape)
+    kind = present(shape)
     if isinstance(kind, Scalar | EnumOf):
         return floats.canonical(column) if kind == FLOAT else column
     return require_valid(column, shape, path)
@@ -189,7 +191,7 @@ def without_faults(column: Sql, shape: Shape, path: FieldPath) -> Sql:
 def require_valid(column: Sql, shape: Shape, path: FieldPath) -> Sql:
     """Returns a column that fails the query for invalid values, and for null unless the shape is optional."""
     value = check_values(column, shape, path)
-    if isinstance(shape, OptionalOf) or not path.nullable:
+    if isinstance(shape, Nullable) or not path.nullable:
         return value
     return sql.ifnull(value, fail_for_element(null_message(path.source, path.path, shape)))
 
@@ -208,7 +210,7 @@ def check_values(column: Sql, shape: Shape, path: FieldPath) -> Sql:
             return floats.canonical(column)
         case Scalar() | MapOf():
             return column
-        case OptionalOf(of=inner):
+        case OptionalOf(of=inner) | MaybeOf(of=inner):
             return check_values(column, inner, path)
         case EnumOf(cls=cls):
             unknown = fail_for_element(_member_message(column, shape, path))

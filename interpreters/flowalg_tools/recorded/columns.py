@@ -58,7 +58,7 @@ def require_shape(source: Source[object]) -> shapes.Shape:
 
 
 def _require_valid(shape: shapes.Shape, column: AnyColumn) -> None:
-    value = shape.of if isinstance(shape, shapes.OptionalOf) else shape
+    value = shape.of if isinstance(shape, shapes.Nullable) else shape
     if isinstance(value, shapes.ListOf) and isinstance(value.of, shapes.Scalar):
         items = pc.list_flatten(column)
         if items.null_count:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import assert_type
 
 from returns.maybe import Maybe, Some
-from returns.result import Failure, Result, Success
+from returns.result import Failure, Result, Success, safe
 
 from flowalg import (
     FOREVER,
@@ -36,7 +36,7 @@ from flowalg import (
 from flowalg.analysis import Hazard
 from flowalg.data import INGRESS_TIME, one_of, tagged
 from flowalg.data.shapes import Shape
-from flowalg.pipeline import JoinKind, SideInput
+from flowalg.pipeline import Failed, JoinKind, SideInput
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
 from flowalg.triggers import AtElement, OnceTrigger, Trigger
 from flowalg.watermarks import WatermarkPolicy
@@ -100,6 +100,22 @@ def element_wise(flights: PCollection[Flight], keyed: PCollection[KV[str, Flight
     assert_type(flights.apply(lambda these: these.shape), Shape | None)
 
 
+@safe
+def per_seat(flight: Flight) -> int:
+    """Returns a thousandth of a seat."""
+    return 1000 // flight.seats
+
+
+def repaired(failed: Failed[Flight]) -> Result[int, str]:
+    """Returns zero for a full flight."""
+    return Success(0) if failed.element.full else Failure(failed.message)
+
+
+def larger(seats: int) -> Maybe[int]:
+    """Returns a number above a hundred."""
+    return Some(seats) if seats > 100 else Maybe.empty
+
+
 def several_outputs(flights: PCollection[Flight]) -> None:
     """One collection with several outputs."""
     assert_type(flights.split(validate), tuple[PCollection[Flight], PCollection[str]])
@@ -109,6 +125,14 @@ def several_outputs(flights: PCollection[Flight]) -> None:
     assert_type(flights.only(Flight), PCollection[Flight])
     assert_type(flights.collect(lambda f: Maybe.from_optional(f.seats if f.full else None)), PCollection[int])
     assert_type(flights.collect(lambda f: Some(f.origin)), PCollection[str])
+    tried = flights.try_map(per_seat)
+    assert_type(flights.try_map(per_seat), PCollection[Result[int, Failed[Flight]]])
+    assert_type(tried.split(), tuple[PCollection[int], PCollection[Failed[Flight]]])
+    assert_type(tried.map(lambda tried: tried.map(lambda n: n / 2).value_or(0.5)), PCollection[float])
+    assert_type(tried.map(lambda tried: tried.lash(repaired)), PCollection[Result[int, str]])
+    maybe = flights.map(lambda f: Maybe.from_optional(f.seats if f.full else None))
+    assert_type(maybe, PCollection[Maybe[int]])
+    assert_type(maybe.map(lambda seats: seats.bind(larger).value_or(1)), PCollection[int])
 
 
 def seats_or_departures(either: Flight | Stats) -> int:

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import TypeAlias, assert_type
 
 from returns.maybe import Maybe
-from returns.result import Failure, Result, Success
+from returns.result import Failure, Result, Success, safe
 
 from flowalg import KV, Computation, Count, FixedWindows, Max, PCollection, PTransform, Sum
 from flowalg.computations import Transition
-from flowalg.pipeline import SideInput
+from flowalg.pipeline import Failed, SideInput
 from flowalg.runs import PaneTiming, WindowBounds
 from flowalg.transforms import (
     AntiJoin,
@@ -51,6 +51,7 @@ from flowalg.transforms import (
     Split,
     Swap,
     Top,
+    TryMap,
     WindowInto,
     WithEventTime,
     WithMap,
@@ -88,6 +89,12 @@ def is_full(flight: Flight) -> bool:
 def seats(flight: Flight) -> Result[int, str]:
     """Returns the seats, or the origin if there are none."""
     return Success(flight.seats) if flight.seats else Failure(flight.origin)
+
+
+@safe
+def per_seat(flight: Flight) -> int:
+    """Returns a thousandth of a seat."""
+    return 1000 // flight.seats
 
 
 def perhaps(flight: Flight) -> Maybe[int]:
@@ -138,6 +145,10 @@ def of_functions(side: SideInput[int]) -> None:
     assert_type(Split(seats), PTransform[Flights, tuple[PCollection[int], PCollection[str]]])
     assert_type(
         Split(Flight, lambda f: seats(f)), PTransform[Flights, tuple[PCollection[int], PCollection[str]]]
+    )
+    assert_type(TryMap(per_seat), PTransform[Flights, PCollection[Result[int, Failed[Flight]]]])
+    assert_type(
+        TryMap(Flight, lambda f: per_seat(f)), PTransform[Flights, PCollection[Result[int, Failed[Flight]]]]
     )
     assert_type(Only(Flight), PTransform[PCollection[object], Flights])
     assert_type(MapWith(side, pair), PTransform[Flights, PCollection[tuple[str, int]]])

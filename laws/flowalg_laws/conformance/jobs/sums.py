@@ -1,4 +1,7 @@
-"""Jobs about elements of several types: unions, tests of members, and sums in keys, lists, joins and state."""
+"""Jobs about elements of several types: unions, tests of members, and sums in keys, lists, joins and state.
+
+``Maybe`` and ``Result`` are such sums.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from attrs import frozen
+from returns.maybe import Maybe
+from returns.result import Failure, Result, Success, safe
 
 from flowalg import FOREVER, KV, Accumulation, Computation, Count, PCollection, Sum, TopN, flatten
 from flowalg.combiners import ToSet
@@ -261,6 +266,100 @@ def a_union_of_keyed_values(readings: list[Reading], others: list[Reading]) -> A
     ):
         ordered = sorted(group, key=lambda item: (item.at, isinstance(item, Reading)))
         yield KV(name, [item.value if isinstance(item, Reading) else item for item in ordered]), window
+
+
+def checked(reading: Reading) -> Result[int, str]:
+    """Returns a value below ten, or the key of another one."""
+    return Success(reading.value) if reading.value < 10 else Failure(reading.key)
+
+
+@safe
+def share_of_twelve(reading: Reading) -> int:
+    """Returns a quotient, which there is not for four."""
+    return 12 // (reading.value - 4)
+
+
+@job(
+    READINGS.map(checked)
+    .map(
+        lambda tried: tried.map(lambda n: n + 1).lash(
+            lambda name: Success(0) if name == "a" else Failure(name)
+        )
+    )
+    .window(FIVE, allowed_lateness=FOREVER)
+    .key_by(lambda tried: tried)
+    .combine_per_key(Count()),
+    SOME,
+)
+def results_as_keys(readings: list[Reading]) -> Answer:
+    """The methods of a ``Result`` are columns, and a ``Result`` is a key."""
+
+    def key_of(reading: Reading) -> Result[int, str]:
+        if reading.value < 10:
+            return Success(reading.value + 1)
+        return Success(0) if reading.key == "a" else Failure(reading.key)
+
+    for name, window, group in grouped(readings, key_of, five):
+        yield KV(name, len(group)), window
+
+
+@job(
+    READINGS.try_map(share_of_twelve)
+    .map(lambda tried: tried.alt(lambda failed: failed.exception + " " + failed.element.key))
+    .window(FIVE, allowed_lateness=FOREVER, accumulation=Accumulation.RETRACTING)
+    .combine_globally(ToSet()),
+    SOME,
+)
+def exceptions_as_values(readings: list[Reading]) -> Answer:
+    """A function in Python that raises for some elements gives a ``Failure`` for each."""
+    for _, window, group in grouped(readings, lambda _: None, five):
+        values: set[Result[int, str]] = set()
+        for reading in group:
+            is_four = reading.value == 4
+            failure: Result[int, str] = Failure(f"ZeroDivisionError {reading.key}")
+            values.add(failure if is_four else Success(12 // (reading.value - 4)))
+        yield frozenset(values), window
+
+
+@job(
+    READINGS.try_map(share_of_twelve)
+    .split()[1]
+    .key_by(lambda failed: failed.message)
+    .map_values(lambda failed: failed.element.value)
+    .window(FIVE, allowed_lateness=FOREVER)
+    .combine_per_key(Sum()),
+    SOME,
+)
+def failures_as_a_collection(readings: list[Reading]) -> Answer:
+    """The elements on which a function has raised, with the message."""
+    failed = [reading for reading in readings if reading.value == 4]
+    message = "integer division or modulo by zero"
+    for _, window, group in grouped(failed, lambda _: None, five):
+        yield KV(message, 4 * len(group)), window
+
+
+def even(reading: Reading) -> Maybe[int]:
+    """Returns an even value."""
+    return Maybe.from_optional(None if reading.value % 2 else reading.value)
+
+
+@job(
+    READINGS.map(even)
+    .map(lambda value: (value.map(lambda n: n // 2), value.value_or(-1)))
+    .window(FIVE, allowed_lateness=FOREVER, accumulation=Accumulation.DISCARDING)
+    .key_by(lambda pair: pair[0])
+    .group_by_key(),
+    SOME,
+)
+def values_that_may_be_missing(readings: list[Reading]) -> Answer:
+    """A ``Maybe`` is a key, and a part of the items of lists."""
+
+    def half(reading: Reading) -> Maybe[int]:
+        return even(reading).map(lambda n: n // 2)
+
+    for name, window, group in grouped(readings, half, five):
+        ordered = sorted(group, key=lambda reading: (reading.at, even(reading).value_or(-1)))
+        yield KV(name, [(half(reading), even(reading).value_or(-1)) for reading in ordered]), window
 
 
 FOUR: str = '{"$type":"Seen","query":"b","at":"2024-01-01T00:06:00+00:00","rate":4,"place":null}'

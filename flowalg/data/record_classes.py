@@ -1,16 +1,41 @@
-"""Tags: what shows, in JSON and in columns, that a value of a sum is of a class."""
+"""Record classes: the attributes that have their fields, and their tags in sums.
+
+A tag shows, in JSON and in columns, that a value of a sum is of a class.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import Enum
+from functools import lru_cache
 from typing import Final, TypeVar
 
+import attrs
 from attrs import frozen
+from returns.maybe import Some
+from returns.result import Failure, Success
 
 from flowalg.data.errors import ArgumentError, require_text
 
 A = TypeVar("A")
+
+
+CONTAINERS: Final[tuple[type, ...]] = (Some, Success, Failure)
+"""The classes of ``returns`` with one value, which are records with the field ``value``."""
+
+CONTAINED: Final = "_inner_value"
+"""The attribute of a container that has its value."""
+
+
+@lru_cache(maxsize=4096)
+def attributes_of(cls: type) -> tuple[str, ...] | None:
+    """Returns the attributes that have the fields of a record, in their order; ``None`` for another class."""
+    if cls in CONTAINERS:
+        return (CONTAINED,)
+    if attrs.has(cls) and not issubclass(cls, Enum):
+        return tuple(field.name for field in attrs.fields(cls))
+    return None
 
 
 @frozen
