@@ -43,7 +43,7 @@ FLOWALG: Final = {
         "Input Map Filter Collect TryMap FlatMap KeyBy MapValues WithTimestamps Split Only Partition WindowInto "
         "CombinePerKey CombineGlobally GroupByKey Distinct Top PerKey InnerJoin LeftJoin FullJoin SemiJoin AntiJoin "
         "Except CoGroupByKey Flatten MapWith FlatMapWith FilterWith WithSide WithSingleton WithMap WithEventTime "
-        "WithWindow WithPane Process Deduplicate Every Swap Copy FanOut First Second",
+        "WithWindow WithPane Process process_inputs Inputs FromInput Deduplicate Every Swap Copy FanOut First Second",
     ),
     "Windows, accumulation and lateness": (
         "flowalg.windows",

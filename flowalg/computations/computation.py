@@ -125,7 +125,7 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
     def _annotated(self, number: int) -> Shape | None:
         """Returns the shape of an argument of the ``Transition`` that a function is annotated to return."""
         functions = (f for f in (self.on_element, self.on_timer, self.on_retraction) if f is not None)
-        hints = (_transition_arguments(f) for f in functions)
+        hints = (transition_types(f) for f in functions)
         shapes = (_shape_or_none(hint[number]) for hint in hints if hint is not None)
         return next((shape for shape in shapes if shape is not None), None)
 
@@ -141,7 +141,7 @@ def require_computation(argument: str, value: object) -> AnyComputation:
     raise ArgumentError(argument, value, "a Computation, such as Computation(initial=0, on_element=...)")
 
 
-def _transition_arguments(f: Callable[..., object]) -> tuple[object, object] | None:
+def transition_types(f: Callable[..., object]) -> tuple[object, object] | None:
     """Returns the types of state and output of a function that is annotated to return a ``Transition``."""
     try:
         hint = get_type_hints(f if hasattr(f, "__code__") else type(f).__call__).get("return")

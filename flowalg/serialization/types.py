@@ -159,7 +159,7 @@ def _record(cls: type, fields: tuple[Field, ...]) -> object:
     hints = get_type_hints(cls)
     solution: dict[object, object] = {}
     for field in fields:
-        _solve(hints[field.name], field.shape, solution)
+        _solve(hints[field.attribute], field.shape, solution)
     return types.GenericAlias(cls, tuple(solution.get(parameter, int) for parameter in parameters))
 
 
@@ -181,7 +181,7 @@ def _solve(hint: object, shape: Shape, solution: dict[object, object]) -> None:
             inner_hints = get_type_hints(cls)
             variables = dict(zip(getattr(cls, "__parameters__", ()), args, strict=True))
             for field in fields:
-                outer = variables.get(inner_hints[field.name])
+                outer = variables.get(inner_hints[field.attribute])
                 if outer is not None:
                     _solve(outer, field.shape, solution)
         case _:

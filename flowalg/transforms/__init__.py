@@ -35,6 +35,7 @@ from flowalg.transforms.groupings import (
     Top,
     WindowInto,
 )
+from flowalg.transforms.inputs import FromInput, Inputs, process_inputs
 from flowalg.transforms.joins import (
     AntiJoin,
     CoGroupByKey,
@@ -67,10 +68,12 @@ __all__ = [
     "FlatMap",
     "FlatMapWith",
     "Flatten",
+    "FromInput",
     "FullJoin",
     "GroupByKey",
     "InnerJoin",
     "Input",
+    "Inputs",
     "KeyBy",
     "LeftJoin",
     "Map",
@@ -94,4 +97,5 @@ __all__ = [
     "WithSingleton",
     "WithTimestamps",
     "WithWindow",
+    "process_inputs",
 ]

@@ -257,6 +257,9 @@ def test_each_method_that_returns_collections_has_an_operation() -> None:
         "PerKey",
         "WithMap",
         "WithSingleton",
+        "process_inputs",
+        "Inputs",
+        "FromInput",
     }
     assert named == set(transforms.__all__) - structure
 

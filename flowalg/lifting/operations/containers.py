@@ -28,7 +28,7 @@ from flowalg.lifting.operations.comparisons import is_none, is_nothing, unwrap_o
 from flowalg.lifting.operations.conditionals import choose
 from flowalg.lifting.operations.instances import is_instance
 from flowalg.lifting.operations.sums import parts_of
-from flowalg.lifting.tree.expressions import As, Build, Constant, Expr, Opaque
+from flowalg.lifting.tree.expressions import As, Build, Choice, Constant, Expr, Opaque
 
 
 @frozen
@@ -160,6 +160,14 @@ _CONSTRUCTORS: Final[Mapping[object, type]] = {
     vars(Result)["from_failure"]: Failure,
 }
 
+_MOST_LEAVES: Final = 8
+"""A conditional with more results is one value, so that a chain of methods does not multiply them."""
+
+
+def _leaves(of: Expr) -> int:
+    return _leaves(of.then) + _leaves(of.otherwise) if isinstance(of, Choice) else 1
+
+
 _EMPTY: Final = type(Nothing)
 
 _METHODS: Final[Mapping[str, Mapping[type, _Method]]] = {
@@ -194,7 +202,10 @@ def lift_call(target: object, argument: Expr, location: str) -> Expr | None:
 
 
 def lift_method(name: str, of: Expr, argument: Argument, location: str) -> Expr:
-    """Lifts a method of a container; ``argument`` is its first argument."""
+    """Lifts a method of a container; ``argument`` is its first argument.
+
+    That of a conditional is a conditional of both results: so ``Some(x).map(f).value_or(y)`` makes no ``Maybe``.
+    """
     if name not in _METHODS:
         return Opaque(None, f"the method {name} of {of.shape}", location)
 
@@ -205,11 +216,14 @@ def lift_method(name: str, of: Expr, argument: Argument, location: str) -> Expr:
             return Opaque(None, f"the method {name} of what may be {kind}", location)
         return method(one, argument, location)
 
+    if isinstance(of, Choice) and _leaves(of) <= _MOST_LEAVES:
+        sides = [lift_method(name, side, argument, location) for side in (of.then, of.otherwise)]
+        return choose(of.condition, sides[0], sides[1], location)
     match of.shape:
         case MaybeOf():
             missing = is_nothing(of, location)
             return (
-                missing
+                Opaque(None, missing.reason, missing.location)
                 if isinstance(missing, Opaque)
                 else choose(missing, of_class(Constant(Nothing, None)), of_class(as_some(of)), location)
             )

@@ -45,8 +45,10 @@ MISSING: Final = object()
 
 def to_constant(value: object) -> Expr | None:
     """Returns an immutable value as an expression; ``None`` for other values."""
-    if value is None or value is Nothing:
-        return Constant(value, None)
+    if value is None:
+        return Constant(None, None)
+    if value is Nothing:
+        return Constant(Nothing, None)
     if isinstance(value, Enum):
         return Constant(value, EnumOf(type(value))) if is_plain(type(value)) else None
     kind = type(value)

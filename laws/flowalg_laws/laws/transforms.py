@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from attrs import evolve
 from flowalg_reference import Reference
 from returns.maybe import Maybe, Nothing, Some
+from returns.result import Failure, Result, Success
 
 from flowalg import KV, Interpreter, Max, Pane, PCollection, Sum, Timeline, flatten
 from flowalg.runs import Output
@@ -153,6 +154,27 @@ def collect_is_a_flat_map_of_one_item_at_most(
     items = VALUES.flat_map(lambda pair: [f(pair)] if p(pair) else [])
     collected = _summed(engine, VALUES.collect(chosen), strategy, timeline)
     return Equation(collected, _summed(engine, items, strategy, timeline))
+
+
+@law
+def a_split_takes_results_apart(
+    engine: Interpreter, strategy: WindowingStrategy, timeline: Timeline[Reading], f: Endo, g: Endo, p: Test
+) -> Equation[Panes]:
+    """``c.map(h) = flatten(a.map(f), b.map(g))`` where ``a, b = c.split()``; ``h`` is ``f`` of a success or ``g``.
+
+    Source: found here; a ``Result`` is the coproduct of its successes and its failures.
+
+    Relied on by: ``try_map``, whose failures are a collection of their own.
+    """
+    outcomes = VALUES.map(lambda pair: Success(pair) if p(pair) else Failure(pair), result=Result[Pair, Pair])
+    good, bad = outcomes.split()
+    apart = flatten(good.map(f), bad.map(g))
+
+    def of_either(outcome: Result[Pair, Pair]) -> Pair:
+        return f(outcome.unwrap()) if isinstance(outcome, Success) else g(outcome.failure())
+
+    together = _summed(engine, outcomes.map(of_either), strategy, timeline)
+    return Equation(together, _summed(engine, apart, strategy, timeline))
 
 
 @law

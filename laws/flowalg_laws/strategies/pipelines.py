@@ -14,6 +14,8 @@ from typing import TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from returns.maybe import Maybe
+from returns.result import Failure, Result, Success, safe
 
 from flowalg import (
     FOREVER,
@@ -37,6 +39,7 @@ from flowalg import (
 )
 from flowalg.analysis.capabilities import Capabilities
 from flowalg.analysis.features import AREA_OF, AnyFeature, Area, Feature, features_of, features_of_strategy
+from flowalg.pipeline import Failed
 from flowalg.triggers import OnceTrigger, Trigger
 from flowalg.watermarks import WatermarkPolicy
 from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowFn, WindowingStrategy
@@ -133,6 +136,54 @@ def record_or_number(value: int) -> Number | int:
     return value if value % 3 == 0 else number_of(KV("", value))
 
 
+def odd_or_rest(pair: KV[str, int]) -> Result[KV[str, int], KV[str, int]]:
+    """Returns an odd value as a success, and the half of another one as a failure."""
+    return Success(pair) if pair.value % 2 else Failure(KV(pair.key, pair.value // 2))
+
+
+def lowered(result: Result[KV[str, int], KV[str, int]]) -> Result[KV[str, int], KV[str, int]]:
+    """Returns a result with a lower value of a success; a failure of a small value becomes a success."""
+    less = result.map(lambda pair: KV(pair.key, pair.value - 1))
+    return less.lash(lambda pair: Success(pair) if pair.value < 2 else Failure(pair))
+
+
+def split_results(values: Values) -> Values:
+    """Returns both parts of results, after their methods."""
+    return flatten(*values.map(odd_or_rest).map(lowered).split())
+
+
+@safe
+def reciprocal(pair: KV[str, int]) -> KV[str, int]:
+    """Returns a quotient; there is none for two."""
+    return KV(pair.key, 12 // (pair.value - 2))
+
+
+def failed_element(failed: Failed[KV[str, int]]) -> KV[str, int]:
+    """Returns the element on which a function has failed."""
+    return failed.element
+
+
+def try_each(values: Values) -> Values:
+    """Returns what a function gives, and the elements on which it fails."""
+    good, bad = values.try_map(reciprocal).split()
+    return flatten(good, bad.map(failed_element))
+
+
+def some_even(value: int) -> Maybe[int]:
+    """Returns an even value."""
+    return Maybe.from_optional(None if value % 2 else value)
+
+
+def value_or_one(value: Maybe[int]) -> int:
+    """Returns a value, or one."""
+    return value.map(twice).value_or(1)
+
+
+def pass_maybes(values: Values) -> Values:
+    """Returns values that may be missing, with another one for those that are."""
+    return values.map_values(some_even).map_values(value_or_one)
+
+
 def process_several(values: Values) -> Values:
     """Returns a computation in order over values of several types, which it keeps."""
     return values.map_values(record_or_number).process(STEPS_OF_SEVERAL, in_order=True)
@@ -161,6 +212,9 @@ STEPS: Sequence[Part] = (
     reverse_values,
     flatten_with_doubles,
     take_apart,
+    split_results,
+    try_each,
+    pass_maybes,
     process_several,
     process_in_order,
     process_with_state,

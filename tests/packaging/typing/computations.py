@@ -21,6 +21,8 @@ from flowalg.computations import (
     Transition,
     WaitingElement,
 )
+from flowalg.transforms import FromInput, Inputs, process_inputs
+from flowalg.transforms.inputs import NoInputs
 from tests.packaging.typing.records import Flight
 
 MINUTE = timedelta(minutes=1)
@@ -100,6 +102,30 @@ def named_functions(values: PCollection[KV[str, int]], other: Processor[str, int
     hidden: Processor[str, int, float] = halves
     assert_type(values.process(hidden), PCollection[KV[str, float]])
     assert_type(values.process(other), PCollection[KV[str, float]])
+
+
+def limit(total: int, seen: Observed[str, str], clocks: Clocks) -> Transition[int, str]:
+    """A function of another input."""
+    return Transition(total, emit=[seen.value])
+
+
+def of_named_inputs(values: PCollection[KV[str, int]], names: PCollection[KV[str, str]]) -> None:
+    """A computation over several inputs has the key of all and the outputs of each."""
+    begun = process_inputs(initial=0).on("values", values, observe)
+    assert_type(begun, Inputs[str, int, float])
+    assert_type(begun.on("names", names, limit), Inputs[str, int, float | str])
+    assert_type(begun.process(in_order=True), PCollection[KV[str, float]])
+    assert_type(begun.on("names", names, limit).process(), PCollection[KV[str, float | str]])
+    by_lambda = begun.on("again", values, lambda n, seen, clocks: Transition(n, emit=[seen.value]))
+    assert_type(by_lambda, Inputs[str, int, float | int])
+    assert_type(process_inputs(0), NoInputs[int])
+    assert_type(process_inputs(0).on("values", values, observe), Inputs[str, int, float])
+    assert_type(FromInput("values", 3).value, int)
+
+
+def another_input(inputs: Inputs[str, int, float], names: PCollection[KV[str, str]]) -> None:
+    """Another input may have other outputs."""
+    assert_type(inputs.on("names", names, limit), Inputs[str, int, float | str])
 
 
 def of_the_library(values: PCollection[KV[str, int]]) -> None:

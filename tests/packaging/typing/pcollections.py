@@ -129,10 +129,12 @@ def several_outputs(flights: PCollection[Flight]) -> None:
     assert_type(flights.try_map(per_seat), PCollection[Result[int, Failed[Flight]]])
     assert_type(tried.split(), tuple[PCollection[int], PCollection[Failed[Flight]]])
     assert_type(tried.map(lambda tried: tried.map(lambda n: n / 2).value_or(0.5)), PCollection[float])
-    assert_type(tried.map(lambda tried: tried.lash(repaired)), PCollection[Result[int, str]])
+    lashed = tried.map(lambda tried: tried.lash(repaired))  # pyright: ignore[reportUnknownMemberType]  # returns: KindN
+    assert_type(lashed, PCollection[Result[int, str]])
     maybe = flights.map(lambda f: Maybe.from_optional(f.seats if f.full else None))
     assert_type(maybe, PCollection[Maybe[int]])
-    assert_type(maybe.map(lambda seats: seats.bind(larger).value_or(1)), PCollection[int])
+    larger_or_one = maybe.map(lambda seats: seats.bind(larger).value_or(1))  # pyright: ignore[reportUnknownMemberType]  # returns: KindN
+    assert_type(larger_or_one, PCollection[int])
 
 
 def seats_or_departures(either: Flight | Stats) -> int:

@@ -85,6 +85,11 @@ def some_word(e: Edge) -> Maybe[str]:
     return Some(e.t + "!") if e.c else Nothing
 
 
+def length_of(text: str) -> Maybe[int]:
+    """The length of a text that is not empty."""
+    return Some(len(text)) if text else Nothing
+
+
 def parsed(e: Edge) -> Result[int, str]:
     """A number, or why there is none."""
     if e.m is None:
@@ -130,7 +135,7 @@ FAMILIES = (
             parsed,
             lambda e: perhaps(e).map(lambda n: n // 2),
             lambda e: perhaps(e).value_or(7),
-            lambda e: some_word(e).bind(lambda s: Some(len(s)) if s else Nothing),
+            lambda e: some_word(e).bind(length_of),
             lambda e: some_word(e).bind_optional(lambda s: e.o if s == "a" else None),
             lambda e: some_word(e).lash(lambda _: Some(e.t)),
             lambda e: some_word(e).or_else_call(lambda: e.t),

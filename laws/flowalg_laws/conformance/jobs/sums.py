@@ -16,6 +16,7 @@ from returns.result import Failure, Result, Success, safe
 from flowalg import FOREVER, KV, Accumulation, Computation, Count, PCollection, Sum, TopN, flatten
 from flowalg.combiners import ToSet
 from flowalg.computations import Clocks, Observed, Transition
+from flowalg.transforms import process_inputs
 from flowalg_laws.conformance.jobs.feeds import FIVE, SOME, five, key
 from flowalg_laws.conformance.jobs.job import Answer, Span, grouped, job
 from flowalg_laws.conformance.jobs.transforms import MORE, OTHERS
@@ -436,6 +437,52 @@ def a_computation_over_a_sum(readings: list[Reading]) -> Answer:
             before = event
 
 
+def lower_limit(limit: int, observed: Observed[str, Seen], clocks: Clocks) -> Transition[int, str]:
+    """Keeps the rate of a sighting as the limit."""
+    return Transition(observed.value.rate)
+
+
+def compare(limit: int, observed: Observed[str, int], clocks: Clocks) -> Transition[int, int]:
+    """Emits what a value has above the limit, which is lowered by one."""
+    return Transition(limit - 1, emit=[observed.value - limit] if observed.value > limit else [])
+
+
+def repeat(limit: int, observed: Observed[str, int], clocks: Clocks) -> Transition[int, str]:
+    """Emits a text of a value of another input of the same type."""
+    return Transition(limit, emit=[f"{observed.value} at {limit}"])
+
+
+@job(
+    process_inputs(initial=3)
+    .on("limits", sightings.key_by(lambda e: e.query), lower_limit)
+    .on("values", VALUES, compare)
+    .on("even values", VALUES.filter(lambda pair: pair.value % 2 == 0), repeat)
+    .process(in_order=True),
+    SOME,
+    MORE,
+)
+def a_computation_over_named_inputs(readings: list[Reading], others: list[Reading]) -> Answer:
+    """Each input has a function of its own; those of one event time are in the order of the names of their inputs."""
+    for name in sorted({reading.key for reading in (*readings, *others)}):
+        limit = 3
+        of_key = [
+            (reading.at, source, reading.value)
+            for reading in readings
+            if reading.key == name
+            for source in ("values", "even values")
+        ]
+        limits = [(reading.at, "limits", reading.value) for reading in others if reading.key == name]
+        for at, source, value in sorted([*of_key, *limits]):
+            if source == "limits":
+                limit = value
+            elif source == "values":
+                if value > limit:
+                    yield KV(name, value - limit), at
+                limit -= 1
+            elif value % 2 == 0:
+                yield KV(name, f"{value} at {limit}"), at
+
+
 @job(flatten(of_readings, sightings), SOME, MORE)
 def a_sum_that_nothing_groups(readings: list[Reading], others: list[Reading]) -> Answer:
     """The elements of an output are of several types."""
@@ -458,4 +505,9 @@ JOBS = (
     a_side_input_of_a_sum,
     a_computation_over_a_sum,
     a_sum_that_nothing_groups,
+    a_computation_over_named_inputs,
+    results_as_keys,
+    exceptions_as_values,
+    failures_as_a_collection,
+    values_that_may_be_missing,
 )
