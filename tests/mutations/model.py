@@ -107,13 +107,6 @@ MODEL: Final = (
                 "backwards.append(least)",
                 "backwards.append(min([each.event_time for each in instant.observations], default=least))",
             ),
-            Mutant(
-                "merged summaries take the maximum of lag counts instead of their sum",
-                "`summaries_of_parts_merge`: a histogram of a whole is the sum of those of its parts",
-                "ClockSummary.merge",
-                "merge_mappings(self.lags, other.lags, int.__add__)",
-                "merge_mappings(self.lags, other.lags, max)",
-            ),
         ),
     ),
     Area(
@@ -165,7 +158,7 @@ MODEL: Final = (
     ),
     Area(
         "sums",
-        ("laws", "sums", "lifted_expressions"),
+        ("laws", "sums", "containers", "lifted_expressions"),
         (
             Mutant(
                 "columns have the members of a sum in the order of their tags",
@@ -180,6 +173,20 @@ MODEL: Final = (
                 "is_instance",
                 "reduce(disjunction, tests)",
                 "tests[0]",
+            ),
+            Mutant(
+                "a method of a conditional container is that of its first side",
+                "methods of containers that were just made are conditionals of their results",
+                "lift_method",
+                "sides[1]",
+                "sides[0]",
+            ),
+            Mutant(
+                "a Nothing is read from columns as None",
+                "values come back from columns in type too",
+                "flowalg_columns:decode",
+                "Nothing if value is None else Some(decode(value, inner))",
+                "None if value is None else Some(decode(value, inner))",
             ),
         ),
     ),

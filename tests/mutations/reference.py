@@ -274,13 +274,6 @@ REFERENCE: Final = (
                 "pass",
             ),
             Mutant(
-                "the watermark downstream moves back",
-                "`the_watermark_downstream_never_moves_back`",
-                "Clocks.with_hold",
-                "max(before.watermark, min(self.watermark, hold))",
-                "min(self.watermark, hold)",
-            ),
-            Mutant(
                 "a union has the watermark of its fastest input",
                 "`a_join_has_the_least_watermark`",
                 "minimum",
