@@ -73,7 +73,7 @@ FLOWALG: Final = {
     ),
     "Times and pairs": (
         "flowalg.data",
-        "EventTime ProcessingTime MIN_TIME MAX_TIME INGRESS_TIME event_time processing_time KV one_of tagged",
+        "EventTime ProcessingTime MIN_TIME MAX_TIME INGRESS_TIME event_time processing_time KV one_of tagged stored",
     ),
     "Timelines, panes and runs": (
         "flowalg.runs",

@@ -192,7 +192,7 @@ class Calls:
         )
 
     def unstorable(self, key: object, state: str, error: Exception) -> ElementError:
-        """Returns the error for a state that cannot be pickled."""
+        """Returns the error for a state that cannot be stored."""
         return ElementError(
             f"{self.label}: the state {state} of the key {format_value(key)} cannot be stored: {describe_raised(error)}"
         )

@@ -52,7 +52,7 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
     ``initial`` is the state of a key before its first element, and after the key was freed; it must not be ``None``.
     ``on_element(state, observed, clocks)`` is called for each element, ``on_timer(state, timer, clocks)`` for each
     timer that fires, and ``on_retraction(state, observed, clocks)`` for each retraction. All return a ``Transition``.
-    States are never modified in place, and can be pickled.
+    States are never modified in place, and are data (``flowalg.data.stored``).
 
     ``commutative`` declares that the order of the elements of an instant has no effect; ``flowalg_laws`` tests this
     with all other properties (``check_computation``). ``name`` is the name in labels. ``result`` is the type of

@@ -1,7 +1,7 @@
 """The values that elements hold: times, shapes, key-value pairs, hashing, and the errors of the library."""
 
 from flowalg.data.kv import KV
-from flowalg.data.record_classes import tagged
+from flowalg.data.record_classes import stored, tagged
 from flowalg.data.shapes import one_of
 from flowalg.data.time import (
     INGRESS_TIME,
@@ -23,5 +23,6 @@ __all__ = [
     "event_time",
     "one_of",
     "processing_time",
+    "stored",
     "tagged",
 ]

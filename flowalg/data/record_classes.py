@@ -1,4 +1,4 @@
-"""Record classes: the attributes that have their fields, and their tags in sums.
+"""Classes of values: the attributes that have the fields of records, tags in sums, and what is stored of other objects.
 
 A tag shows, in JSON and in columns, that a value of a sum is of a class.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 from attrs import frozen
@@ -19,6 +19,7 @@ from returns.result import Failure, Success
 from flowalg.data.errors import ArgumentError, require_text
 
 A = TypeVar("A")
+B = TypeVar("B")
 
 
 CONTAINERS: Final[tuple[type, ...]] = (Some, Success, Failure)
@@ -82,3 +83,47 @@ def tagged(name: str, *, field: str = "$type") -> Callable[[type[A]], type[A]]:
 
 
 _TAG_ATTRIBUTE: Final = "__flowalg_tag__"
+
+
+@frozen
+class StoredAs:
+    """How the state keeps objects of a class: as the data that ``encode`` returns, of which ``decode`` makes them."""
+
+    encode: Callable[[Any], object]
+    decode: Callable[[Any], object]
+
+
+def stored(encode: Callable[[A], B], decode: Callable[[B], A]) -> Callable[[type[A]], type[A]]:
+    """Decorates a class whose objects are kept in state, in an accumulator or a computation, but are not data.
+
+    Data are numbers, texts, bytes, times, tuples, lists, sets, dicts, enums, and records of them. ``encode`` returns
+    data for an object, and ``decode`` an equal object for them; a checkpoint has the data. Raises ``ArgumentError``
+    unless both are functions.
+
+    Example:
+
+    >>> @stored(lambda sketch: sketch.registers, lambda registers: Sketch(registers))
+    ... class Sketch:
+    ...     def __init__(self, registers: tuple[int, ...]) -> None:
+    ...         self.registers = registers
+    """
+    for name, f in (("encode", encode), ("decode", decode)):
+        if not callable(f):
+            raise ArgumentError(f"stored.{name}", f, "a function")
+
+    def decorate(cls: type[A]) -> type[A]:
+        if not isinstance(cls, type):
+            raise ArgumentError("the argument of @stored(...)", cls, "a class")
+        setattr(cls, _CODEC_ATTRIBUTE, StoredAs(encode, decode))
+        return cls
+
+    return decorate
+
+
+def codec_of_class(cls: type) -> StoredAs | None:
+    """Returns how the state keeps objects of a class; ``None`` if it is not decorated, whatever its bases are."""
+    codec: object = vars(cls).get(_CODEC_ATTRIBUTE)
+    return codec if isinstance(codec, StoredAs) else None
+
+
+_CODEC_ATTRIBUTE: Final = "__flowalg_stored__"

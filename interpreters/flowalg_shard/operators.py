@@ -7,7 +7,6 @@ except for the names of segments.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from itertools import repeat
 from typing import TypeAlias, cast
@@ -18,6 +17,7 @@ from attrs import evolve, field, frozen
 from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
+from flowalg.serialization.stored import read, store
 from flowalg_shard.clocks.exchange import (
     InputClocks,
     Reports,
@@ -37,7 +37,6 @@ from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import Emission
 from flowalg_shard.step.side_inputs import (
     LateElement,
-    PackedSide,
     SideDrops,
     SideOutput,
     SideStage,
@@ -47,8 +46,7 @@ from flowalg_shard.step.side_inputs import (
 )
 from flowalg_shard.step.step import step
 from flowalg_shard.tables.columns import DROP_COUNT
-from flowalg_shard.tables.packing import pack, stack, unpack
-from flowalg_shard.tables.pickled import unpickle
+from flowalg_shard.tables.packing import pack, pack_parts, stack, unpack, unpack_parts
 
 
 @frozen
@@ -193,7 +191,7 @@ class Side(Reader):
         elements, side = (stack([unpack(bundle) for bundle in parts]) for parts in bundles)
         after, output, report = self.step(state, input_clocks, elements, side)
         drops = output.drops if first_shard else evolve(output.drops, side=())
-        values = pickle.dumps(output.values) if output.values else b""
+        values = store(output.values) if output.values else b""
         return after, OperatorOutput(pack(output.passed), _packed_drops(drops), report, values)
 
     def step(
@@ -257,9 +255,7 @@ class Computing(Reader):
         rows = stack([unpack(bundle) for bundle in arrived])
         after, output, report = self.step(state, input_clocks, rows)
         others = (output.drops, output.bad_records, output.unfired)
-        return after, OperatorOutput(
-            pack(output.outputs), pickle.dumps(others) if any(others) else b"", report
-        )
+        return after, OperatorOutput(pack(output.outputs), store(others) if any(others) else b"", report)
 
 
 Operator: TypeAlias = Grouping | Side | Computing
@@ -278,34 +274,38 @@ def count_side_windows(state: OperatorState) -> int:
 
 def pack_side(state: SideState) -> bytes:
     """``OperatorState.side_input`` of a side."""
-    return pickle.dumps((pack(state.contents), state.values, pack(state.waiting)))
+    return pack_parts(pack(state.contents), store(state.values), pack(state.waiting))
 
 
 def unpack_side(state: OperatorState) -> SideState:
     """Returns the state of a side input in that of a shard."""
     if not state.side_input:
         return SideState()
-    contents, values, waiting = cast("PackedSide", unpickle(state.side_input))
-    return SideState(unpack(contents), values, unpack(waiting))
+    contents, values, waiting = unpack_parts(state.side_input)
+    return SideState(unpack(contents), read(values, dict), unpack(waiting))
 
 
 def unpack_side_values(packed: bytes) -> dict[EventTime, object]:
     """``OperatorOutput.side_values`` of a side: the value of each window that was read, by its start."""
-    return cast("dict[EventTime, object]", pickle.loads(packed)) if packed else {}
+    return read(packed, dict) if packed else {}
 
 
-def unpack_computation_drops(packed: bytes) -> tuple[tuple[LateElement, ...], tuple[BadRecord, ...], int]:
+_ComputationDrops: TypeAlias = tuple[tuple[LateElement, ...], tuple[BadRecord, ...], int]
+
+
+def unpack_computation_drops(packed: bytes) -> _ComputationDrops:
     """``OperatorOutput.drops`` of a computation: late elements, bad records, and the number of unfired timers."""
-    return pickle.loads(packed) if packed else ((), (), 0)  # trusted: written by ``Computing``
+    return cast("_ComputationDrops", read(packed, tuple)) if packed else ((), (), 0)
 
 
 def _packed_drops(drops: SideDrops) -> bytes:
-    return pickle.dumps((drops.side, pack(drops.elements), drops.before)) if drops else b""
+    return pack_parts(store((drops.side, drops.before)), pack(drops.elements)) if drops else b""
 
 
 def unpack_side_drops(packed: bytes) -> SideDrops:
     """``OperatorOutput.drops`` of a side."""
     if not packed:
         return SideDrops()
-    side, elements, before = pickle.loads(packed)  # trusted: written by ``Side.advance``
+    known, elements = unpack_parts(packed)
+    side, before = read(known, tuple)
     return SideDrops(side, unpack(elements), before)

@@ -85,16 +85,16 @@ def earlier(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[
     return Transition(state, emit_at=[(seen.event_time - MINUTE, 1)])
 
 
-Types = tuple[type, ...]
-NONE: Types = ()
+Numbers = tuple[int, ...]
+NONE: Numbers = ()
 
 
-def by_identity(state: Types, seen: Observed[str, int], clocks: Clocks) -> Transition[Types, int]:
+def by_identity(state: Numbers, seen: Observed[str, int], clocks: Clocks) -> Transition[Numbers, int]:
     """Returns a state that is another one after it was stored."""
     return Transition(UNIQUE, emit=[int(state is UNIQUE)])
 
 
-UNIQUE: Types = (object,)
+UNIQUE: Numbers = (1,)
 
 
 def alarm(state: int, seen: Observed[str, int], clocks: Clocks) -> Transition[int, int]:

@@ -69,18 +69,9 @@ PACKAGES: Final = (
 UNPICKLING: Final = frozenset(
     {
         "flowalg_columns/python/groups.py",
-        "flowalg_laws/kit/storing.py",
         "flowalg_laws/laws/serialization.py",
-        "flowalg_polars/lowering/packed_results.py",
-        "flowalg_polars/streaming/storage/checkpoint.py",
         "flowalg_shard/clocks/reports.py",
-        "flowalg_shard/operators.py",
-        "flowalg_shard/state/window_store.py",
-        "flowalg_shard/contents/objects.py",
-        "flowalg_shard/tables/pickled.py",
         "flowalg_spark/changes/state_writing.py",
-        "flowalg_spark/state/state_format.py",
-        "flowalg_spark/streaming/emissions.py",
         "flowalg_spark/state/variables.py",
         "flowalg_spark/streaming/processor.py",
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import pickle
 import shutil
 import sqlite3
 import stat
@@ -45,6 +44,7 @@ from flowalg.combiners import Combiner
 from flowalg.data.time import ProcessingTime
 from flowalg.errors import ArgumentError, CheckpointError
 from flowalg.runs import QueryEnded, QueryEvent, QueryStarted
+from flowalg.serialization.stored import store
 from tests.support.programs import run_program
 from tests.support.scores import NOON, SCORES, Score
 
@@ -396,17 +396,21 @@ def test_exchanged_segments_are_an_error(place: Place, monkeypatch: pytest.Monke
         place.run()
 
 
+@frozen
 class _Missing:
-    """A class that is pickled, and then gone."""
+    """A class of a stored value, and then gone."""
+
+    number: int = 0
 
 
+@frozen
 class _Points:
-    """A part of an accumulator, which is pickled."""
+    """A part of an accumulator, which is stored."""
 
-    def __init__(self, total: int) -> None:
-        self.total = total
+    total: int
 
 
+@frozen
 class _Renamed(_Points):
     """The part of an accumulator of a later version."""
 
@@ -434,7 +438,7 @@ class _Gathered(Combiner[int, tuple[_Points, ...], int]):
 
 
 @pytest.mark.parametrize(
-    "payload", [b"nothing", pickle.dumps((checkpoints.FORMAT, 3)), pickle.dumps((99, None)), "class", "panic"]
+    "payload", [b"nothing", store((checkpoints.FORMAT, 3)), store((99, None)), "class", "panic"]
 )
 def test_what_a_checkpoint_cannot_decode_is_named(
     place: Place, payload: bytes | str, monkeypatch: pytest.MonkeyPatch
@@ -447,9 +451,9 @@ def test_what_a_checkpoint_cannot_decode_is_named(
             replace_file(place.checkpoint / "manifest", payload)
             wanted = "its manifest|has format 99"
         case "class":
-            replace_file(place.checkpoint / "manifest", pickle.dumps((checkpoints.FORMAT, _Missing())))
+            replace_file(place.checkpoint / "manifest", store((checkpoints.FORMAT, _Missing())))
             monkeypatch.delattr(sys.modules[__name__], "_Missing")
-            wanted = "its manifest has a value of a class that cannot be imported: .*_Missing"
+            wanted = "has a value of the class .*:_Missing, which cannot be found"
         case _:
             place.arrive(3, 1)
 
@@ -476,7 +480,7 @@ def test_a_class_in_the_state_that_is_gone_is_named(place: Place, monkeypatch: p
     place.arrive(3, 1)
     monkeypatch.delattr(sys.modules[__name__], "_Points")
     monkeypatch.setattr(_Gathered, "made", _Renamed)
-    with pytest.raises(CheckpointError, match="has a value of a class that cannot be imported: .*_Points"):
+    with pytest.raises(CheckpointError, match="has a value of the class .*:_Points, which cannot be found"):
         list(streaming.batches(accumulating, stream, checkpoint=folder))
 
 

@@ -14,9 +14,9 @@ from flowalg_columns.codec import Codec
 from flowalg_laws import VALUES
 from flowalg_laws.strategies import event_times
 from flowalg_shard.computations.kept_keys import (
+    AS_OBJECT,
     FORM,
     IN_COLUMNS,
-    PICKLED,
     Kept,
     KeptKey,
     WaitingElement,
@@ -131,4 +131,4 @@ def test_a_state_of_its_type_is_in_columns(kind: type, state: object) -> None:
     """A state that is exactly of the annotated type is in columns, and any other one is pickled."""
     keys = pl.DataFrame({"key": ["a", "b"]})
     table = write_states(STAGES[kind], keys, ["a", "b"], [KeyState(state), KeyState(timedelta(1))])
-    assert table[FORM].to_list() == [IN_COLUMNS, PICKLED]
+    assert table[FORM].to_list() == [IN_COLUMNS, AS_OBJECT]

@@ -7,7 +7,6 @@ does with a task. ``make faults`` runs queries with killed workers.
 
 from __future__ import annotations
 
-import pickle
 from datetime import timedelta
 from typing import cast
 
@@ -54,6 +53,7 @@ from flowalg.data.shapes import INTEGER, TEXT, kv_of
 from flowalg.data.time import EventTime, event_time, processing_time
 from flowalg.runs import Instant
 from flowalg.runs.clocks import Clocks
+from flowalg.serialization.stored import read
 from flowalg.triggers import AfterDelay
 from flowalg.windows import OnTimeBehavior, TimestampCombiner, WindowingStrategy
 from tests.shard.test_step import rows_of, stage_of
@@ -199,7 +199,7 @@ def test_a_micro_batch_writes_only_the_windows_that_it_touches() -> None:
         sizes.append(written + len(cast("bytes", variables.head[-1])))
     assert max(sizes[2:]) < sizes[0] / 20
     assert variables.head is not None
-    names = {name for name, _ in pickle.loads(unseal(cast("bytes", variables.head[-2])))}
+    names = {name for name, _ in read(unseal(cast("bytes", variables.head[-2])), list)}
     assert {name for name, _ in variables.log} <= names, "the log has no chunk of another segment"
 
 

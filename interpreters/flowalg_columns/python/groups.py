@@ -13,11 +13,10 @@ from typing import Final, cast
 import pyarrow as pa
 from attrs import define, field, frozen
 from flowalg_shard.tables.columns import END, EVENT_TIME, START
-from flowalg_shard.tables.pickled import pickle_value
 
 from flowalg.combiners.core import AnyCombiner
 from flowalg.combiners.named_errors import with_named_errors
-from flowalg.data.errors import FlowalgError, errors_of
+from flowalg.data.errors import ElementError, FlowalgError, describe_raised, errors_of
 from flowalg.data.time import EventTime
 from flowalg.windows.group_errors import in_group
 from flowalg.windows.window import Window
@@ -90,12 +89,23 @@ class CombinePartition:
         """Returns the accumulators as rows."""
         partials = list(table.values())
         columns: list[Sequence[object]] = list(zip(*table, strict=True))
-        columns.append(
-            [pickle_value(self.label, "an accumulator", partial.accumulator) for partial in partials]
-        )
+        columns.append([_pickled(self.label, partial.accumulator) for partial in partials])
         columns += [[partial.earliest for partial in partials], [partial.latest for partial in partials]]
         arrays = [pa.array(values, type_) for values, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _pickled(label: str, accumulator: object) -> bytes:
+    """Returns an accumulator for another task of a batch, which keeps none."""
+    try:
+        return pickle.dumps(accumulator)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ElementError(
+            f"{label}: an accumulator cannot be sent to another task: {describe_raised(error)}; its class, and those "
+            "of its parts, must be defined at the top level of a module, and must be picklable"
+        ) from error
 
 
 @frozen

@@ -1,23 +1,21 @@
-"""The results of combiners over objects, which the shard step pickles, as columns."""
+"""The results of combiners over objects, which the shard step stores, as columns."""
 
 from __future__ import annotations
-
-import pickle
 
 import polars as pl
 from flowalg_columns.layout import Layout, leaves
 from flowalg_columns.values import write_arrays
 from flowalg_shard.contents.stage import RESULT
 
+from flowalg.serialization.stored import read
 from flowalg_polars.columns import polars_type
 from flowalg_polars.lowering.python_steps import series_of
 
 
 def result_columns(table: pl.DataFrame, value: Layout, label: str) -> list[pl.Series]:
-    """Returns the columns of a table's pickled results, named by the leaves of a layout; nulls without a result."""
+    """Returns the columns of a table's stored results, named by the leaves of a layout; nulls without a result."""
     packed = table[RESULT]
-    # trusted: pickled by the shard step
-    values = [pickle.loads(result) for result in packed.drop_nulls().to_list()]
+    values = [read(result, object) for result in packed.drop_nulls().to_list()]
     arrays = write_arrays(value, values, f"the result of {label}")
     columns = [
         series_of(array, polars_type(leaf.shape)).alias(leaf.column)

@@ -48,12 +48,12 @@ from flowalg_shard.tables.columns import (
     VALUE,
 )
 from flowalg_shard.tables.packing import stack
-from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.tables.queries import compute, without
 
 from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
+from flowalg.serialization.stored import store_value
 from flowalg.windows.window_functions import partition_time
 from flowalg_polars.lowering.python_steps import frame_schema, to_arrow
 from flowalg_polars.meta import weight_of
@@ -310,12 +310,12 @@ class ShardedSide(ShardedStage[Side]):
         return int(waiting.select(pl.col(_NUMBER).max() + 1).item()) if waiting.height else 0
 
     def _side_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the elements of the side, pickled."""
+        """Returns the elements of the side, as stored values."""
         table = to_arrow(rows, self.side.shape, self.side.meta)
         values = read_elements(layout_of(self.side.shape), table)
         packed = pl.Series(
             VALUE,
-            [pickle_value(self.label, "a value of its side input", value) for value in values],
+            [store_value(self.label, "a value of its side input", value) for value in values],
             pl.Binary(),
         )
         bounds = () if self.operator.stage.fresh else (START, END)

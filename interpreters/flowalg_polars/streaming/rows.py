@@ -16,13 +16,13 @@ from flowalg_columns.values import read_elements
 from flowalg_shard import Stage
 from flowalg_shard.contents.stage import side_argument
 from flowalg_shard.tables.columns import END, EVENT_TIME, KEEP, NEW, SIDE, START, VALUE, WEIGHT
-from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.tables.queries import without
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
 from flowalg.data.shapes import Shape
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
+from flowalg.serialization.stored import store_value
 from flowalg_polars.columns import columns_of, nest, polars_type
 from flowalg_polars.lowering.arguments import combiner_arguments
 from flowalg_polars.lowering.programs import ENGINE
@@ -154,7 +154,7 @@ class _ColumnRows:
 
 @frozen
 class _ObjectRows:
-    """The rows of a grouping whose values are pickled."""
+    """The rows of a grouping whose values are stored as objects."""
 
     stage: Stage
     elements: Elements
@@ -164,7 +164,7 @@ class _ObjectRows:
     def __call__(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         rows = _with_python_columns(self.stage, self.elements, frame.collect())
         values = _values(self.elements, rows)
-        packed = [pickle_value(self.stage.label, "a value", value) for value in values]
+        packed = [store_value(self.stage.label, "a value", value) for value in values]
         with_values = rows.with_columns(pl.Series(VALUE, packed, pl.Binary()))
         return with_values.lazy().select(
             *_row_columns(self.stage, self.elements, self.shards), VALUE, *self.late

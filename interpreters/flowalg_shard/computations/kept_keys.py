@@ -1,11 +1,10 @@
 """What a computation keeps between instants: a table with a row for each key, and one with the elements that wait.
 
-A state whose shape is known is in columns, if it is exactly of that shape; any other state is pickled.
+A state whose shape is known is in columns, if it is exactly of that shape; any other state is a stored object.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,9 +16,9 @@ from flowalg.computations.transition import EventTimer, ProcessingTimer
 from flowalg.data.errors import format_value
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.clocks import Clocks
+from flowalg.serialization.stored import read, store
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
-from flowalg_shard.tables.pickled import require_fields, unpickle
 from flowalg_shard.tables.times import read_datetimes
 
 DUE_WATERMARK: Final = "__due_watermark"
@@ -35,7 +34,7 @@ FORM: Final = "__form"
 
 WITHOUT_STATE: Final = 0
 IN_COLUMNS: Final = 1
-PICKLED: Final = 2
+AS_OBJECT: Final = 2
 """A key has no state if it only has elements that wait."""
 
 TIMERS: Final = "__timers"
@@ -108,21 +107,14 @@ def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | 
     if stage.state is not None and IN_COLUMNS in forms:
         in_columns = iter(stage.state.read(keys.filter(pl.col(FORM) == IN_COLUMNS)))
     states: list[KeyState | None] = []
-    pickled = iter(keys[CONTENTS].drop_nulls().to_list())
+    stored = iter(keys[CONTENTS].drop_nulls().to_list())
     for form, hold, key_timers in zip(forms, holds, timers, strict=True):
         if form == WITHOUT_STATE:
             states.append(None)
             continue
-        state = next(in_columns) if form == IN_COLUMNS else _unpickle(stage, next(pickled))
+        state = next(in_columns) if form == IN_COLUMNS else read(next(stored), object)
         states.append(KeyState(state, None if hold == MAX_TIME else EventTime(hold), key_timers))
     return states
-
-
-def _unpickle(stage: ComputationStage, packed: bytes) -> object:
-    """Returns a pickled state; raises ``CheckpointError`` if a record in it lacks a field that its class has now."""
-    state = unpickle(packed)
-    require_fields(f"{stage.label}: a state", state)
-    return state
 
 
 def _read_timers(series: pl.Series) -> list[dict[str, PendingTimer]]:
@@ -157,10 +149,10 @@ def write_states(
         if not all(exact):
             columns = [_spread(column, exact) for column in columns]
     packed = [
-        None if fits else _pickle(stage, name, value)
+        None if fits else _store(stage, name, value)
         for name, value, fits in zip(names, values, exact, strict=True)
     ]
-    forms = [IN_COLUMNS if fits else PICKLED for fits in exact]
+    forms = [IN_COLUMNS if fits else AS_OBJECT for fits in exact]
     holds = [MAX_TIME if key_state.hold is None else key_state.hold for key_state in states]
     return keys.select(stage.identity).with_columns(
         *columns,
@@ -202,10 +194,10 @@ def _spread(column: pl.Series, present: list[bool]) -> pl.Series:
     return column.gather(positions)
 
 
-def _pickle(stage: ComputationStage, key: object, state: object) -> bytes:
+def _store(stage: ComputationStage, key: object, state: object) -> bytes:
     try:
-        return pickle.dumps(state)
-    except Exception as error:
+        return store(state)
+    except (TypeError, ValueError, RecursionError) as error:
         raise stage.calls.unstorable(key, format_value(state), error) from error
 
 

@@ -1,4 +1,4 @@
-"""The contents of windows as pickled Python objects, for combiners that are not built in.
+"""The contents of windows as stored Python objects, for combiners that are not built in.
 
 SEMANTICS section 8: contents are the accumulator of the values, or the values themselves if retractions need them. They
 equal the contents of the reference interpreter.
@@ -6,11 +6,9 @@ equal the contents of the reference interpreter.
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import cast
 
 import polars as pl
 from attrs import define, field, frozen
@@ -20,6 +18,7 @@ from flowalg.combiners.named_errors import with_named_errors
 from flowalg.combiners.subtraction import is_signed, keeps_values, subtract
 from flowalg.data.time import Micros
 from flowalg.data.values import canonicalize, same
+from flowalg.serialization.stored import read, store_value
 from flowalg.windows.strategy import Accumulation
 from flowalg_shard.contents.stage import RESULT, Stage
 from flowalg_shard.tables.columns import (
@@ -32,12 +31,10 @@ from flowalg_shard.tables.columns import (
     VALUE,
     WEIGHT,
 )
-from flowalg_shard.tables.pickled import pickle_value, unpickle
 from flowalg_shard.tables.rows import for_rows
 
 
-# Without slots, since pickle copies a ``__dict__`` much faster; and times are plain integers, for the same reason.
-@frozen(slots=False)
+@frozen
 class KeptValue:
     """A value in the contents. The weight is -1 for a retraction whose value has not arrived."""
 
@@ -46,7 +43,7 @@ class KeptValue:
     weight: int
 
 
-@frozen(slots=False)
+@frozen
 class WindowContents:
     """The contents of one window. ``size`` is the number of values minus that of retractions.
 
@@ -113,14 +110,14 @@ def _cancel(kept: KeptValue, new: KeptValue) -> bool:
 
 @frozen
 class ObjectContents:
-    """Contents as one column of pickled objects, with columns for their properties that a step needs.
+    """Contents as one column of stored objects, with columns for their properties that a step needs.
 
-    ``unpickled`` has the contents of this instant by their bytes, since each part of a step reads them again.
+    ``known`` has the contents of this instant by their bytes, since each part of a step reads them again.
     """
 
     stage: Stage
     combiner: AnyCombiner = field(converter=with_named_errors)
-    unpickled: dict[bytes, WindowContents] = field(factory=dict, init=False, eq=False, repr=False)
+    known: dict[bytes, WindowContents] = field(factory=dict, init=False, eq=False, repr=False)
 
     @cached_property
     def _keeps_values(self) -> bool:
@@ -161,7 +158,7 @@ class ObjectContents:
         accumulator, size = self.combiner.zero(), 0
         keeps_times = self.stage.keeps_times
         for packed, time, weight in elements:
-            value = pickle.loads(packed)
+            value = read(packed, object)
             size += weight
             if keeps_times:
                 times[time] += weight
@@ -185,7 +182,7 @@ class ObjectContents:
         """Returns one row for each group: contents of windows merge in the order of the rows, then new elements."""
         grouped = table.group_by(group, maintain_order=True).agg(pl.col(CONTENTS).drop_nulls(), *extra)
         contents = for_rows(
-            grouped, (self._merge(map(self._unpickle, parts)) for parts in grouped[CONTENTS].to_list())
+            grouped, (self._merge(map(self._read, parts)) for parts in grouped[CONTENTS].to_list())
         )
         return self._with_contents(grouped, contents)
 
@@ -214,7 +211,7 @@ class ObjectContents:
         )
         sizes = [self._size(window_contents) for window_contents in contents] if self.stage.unmerges else []
         return table.with_columns(
-            pl.Series(CONTENTS, list(map(self._pickle, contents)), pl.Binary()),
+            pl.Series(CONTENTS, list(map(self._store, contents)), pl.Binary()),
             pl.Series(
                 HAS_VALUE, [self._has_value(window_contents) for window_contents in contents], pl.Boolean()
             ),
@@ -249,11 +246,11 @@ class ObjectContents:
         return self.combiner.has_empty_result
 
     def results(self, table: pl.DataFrame) -> list[pl.Expr | pl.Series]:
-        """Returns the pickled results of contents, as a column of the table."""
+        """Returns the stored results of contents, as a column of the table."""
         results = for_rows(
             table,
             (
-                pickle_value(self.stage.label, "a result", self._extract(self._unpickle(packed)))
+                store_value(self.stage.label, "a result", self._extract(self._read(packed)))
                 for packed in table[CONTENTS].to_list()
             ),
         )
@@ -276,7 +273,7 @@ class ObjectContents:
         discarded = table.filter(pl.col(emitted))
         contents = for_rows(
             discarded,
-            (self._after_discard(self._unpickle(packed)) for packed in discarded[CONTENTS].to_list()),
+            (self._after_discard(self._read(packed)) for packed in discarded[CONTENTS].to_list()),
         )
         return pl.concat([table.filter(~pl.col(emitted)), self._with_contents(discarded, contents)])
 
@@ -288,11 +285,16 @@ class ObjectContents:
         accumulator = self.combiner.discard(self._combined(contents))
         return WindowContents(accumulator, values, -len(values), self._times(times))
 
-    def _pickle(self, contents: WindowContents) -> bytes:
-        packed = pickle_value(self.stage.label, "an accumulator", contents)
-        self.unpickled[packed] = contents
+    def _store(self, contents: WindowContents) -> bytes:
+        values = tuple((kept.value, kept.event_time, kept.weight) for kept in contents.values)
+        parts = (contents.accumulator, values, contents.size, contents.times)
+        packed = store_value(self.stage.label, "an accumulator", parts)
+        self.known[packed] = contents
         return packed
 
-    def _unpickle(self, packed: bytes) -> WindowContents:
-        contents = self.unpickled.get(packed)
-        return cast("WindowContents", unpickle(packed)) if contents is None else contents
+    def _read(self, packed: bytes) -> WindowContents:
+        known = self.known.get(packed)
+        if known is not None:
+            return known
+        accumulator, values, size, times = read(packed, tuple)
+        return WindowContents(accumulator, tuple(KeptValue(*kept) for kept in values), size, times)

@@ -17,6 +17,7 @@ from flowalg.data.values import sort_key
 from flowalg.pipeline.graph import nodes_of
 from flowalg.pipeline.nodes import Process
 from flowalg.pipeline.pcollection import PCollection
+from flowalg.serialization.stored import read
 from flowalg_shard.computations.kept_keys import (
     DUE_TIME,
     DUE_WATERMARK,
@@ -36,7 +37,6 @@ from flowalg_shard.state.compatibility import COMPUTATION, StageDescription, des
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.tables.columns import CONTENTS
 from flowalg_shard.tables.packing import stack
-from flowalg_shard.tables.pickled import unpickle
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -82,7 +82,7 @@ def live_keys(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
             counted = joined.with_columns(pl.col(_WAITING).fill_null(0))
         state = [name for name in keys.columns if name.startswith(_STATE)]
         text = counted[CONTENTS].to_list()
-        texts = [None if packed is None else repr(unpickle(packed)) for packed in text]  # trusted: our own
+        texts = [None if packed is None else repr(read(packed, object)) for packed in text]
         event_time, clock = pl.lit("event time"), pl.lit("processing time")
         timer = pl.element().struct
         tables.append(

@@ -13,7 +13,6 @@ A segment that has hardly more windows than elements arrive is taken out whole, 
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Final
@@ -24,6 +23,7 @@ from attrs import define, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
+from flowalg.serialization.stored import read, store
 from flowalg_shard.contents.stage import Stage
 from flowalg_shard.state.dormancy import (
     NEVER,
@@ -35,7 +35,7 @@ from flowalg_shard.state.dormancy import (
 )
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import ShardState
-from flowalg_shard.tables.packing import pack, stack, unpack
+from flowalg_shard.tables.packing import pack, pack_parts, stack, unpack, unpack_parts
 from flowalg_shard.tables.queries import without
 
 KEY_HASH: Final = "__key_hash"
@@ -120,13 +120,13 @@ class Segment:
         windows, panes = (
             pack(table.drop(KEY_HASH, strict=False)) for table in (self.windows, self.current_panes)
         )
-        return pickle.dumps((self.hashed, windows, panes, pack(self.tombstones)))
+        return pack_parts(store(self.hashed), windows, panes, pack(self.tombstones))
 
     @classmethod
     def restore(cls, name: str, payload: bytes) -> Segment:
         """Returns the segment of packed bytes."""
-        hashed, *tables = pickle.loads(payload)  # trusted: written by ``packed``
-        windows, panes, tombstones = map(unpack, tables)
+        names, *tables = unpack_parts(payload)
+        hashed, (windows, panes, tombstones) = read(names, tuple), map(unpack, tables)
         return cls(hashed, windows, panes, sort_by_hash(tombstones, hashed), name=name)
 
     @cached_property

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 import polars as pl
 from attrs import field, frozen
@@ -21,13 +21,13 @@ from flowalg.pipeline.nodes import WithSide
 from flowalg.pipeline.side_inputs import AsMap, Lateness, LatestComplete, Singleton, View, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.panes import Change, DroppedElement, DropReason, dropped_key
+from flowalg.serialization.stored import read, store_value
 from flowalg.windows.window import Window
 from flowalg.windows.window_functions import WindowFn
 from flowalg_shard.contents.objects import KeptValue, ValueList, remaining
 from flowalg_shard.step.window_assignment import assign_windows, assigned_in_columns
 from flowalg_shard.tables.columns import CHANGE, END, EVENT_TIME, START, VALUE, WEIGHT
 from flowalg_shard.tables.packing import stack
-from flowalg_shard.tables.pickled import pickle_value, unpickle
 
 READ_START: Final = "__read_start"
 READ_END: Final = "__read_end"
@@ -76,7 +76,7 @@ class Watermarks:
 class SideState:
     """The state of a shard: the contents of side windows, the values that elements read of others, waiting elements.
 
-    The contents are a bag of pickled values with their event times, weights and windows. Pickled values are of windows
+    The contents are a bag of stored values with their event times, weights and windows. Stored values are of windows
     that elements have read; for ``LatestComplete`` of all complete ones, in order.
     """
 
@@ -88,10 +88,6 @@ class SideState:
     def windows(self) -> int:
         """The number of windows, open and complete ones."""
         return len(_windows_in(self.contents, START, END)) + len(self.values)
-
-
-PackedSide: TypeAlias = tuple[bytes, Mapping[Window, bytes], bytes]
-"""A ``SideState`` whose tables are packed."""
 
 
 @frozen
@@ -194,7 +190,7 @@ def read_side(
 ) -> tuple[SideState, SideOutput]:
     """Advances by one instant; ``before`` and ``now`` are the watermarks before and after it.
 
-    ``elements`` have an event time and any other columns. ``side`` has pickled values, event times and weights, and
+    ``elements`` have an event time and any other columns. ``side`` has stored values, event times and weights, and
     windows unless it is fresh.
     """
     contents, late = _absorb(stage, state.contents, side, before.side)
@@ -239,7 +235,7 @@ def _values_of_windows(
             values[window.start] = _read(complete[window])
         else:
             value = view.read(_values(contents.pop(window, pl.DataFrame())), window)
-            values[window.start], complete[window] = value, pickle_value(label, _VALUE, value)
+            values[window.start], complete[window] = value, store_value(label, _VALUE, value)
     return values, complete
 
 
@@ -256,7 +252,7 @@ def _with_complete_windows(
         values = _values(closed[window])
         if values:
             newest = view.update(newest, values, window)
-            complete[window] = pickle_value(label, _VALUE, newest)
+            complete[window] = store_value(label, _VALUE, newest)
     return complete
 
 
@@ -279,7 +275,7 @@ _VALUE: Final = "a value of its side input"
 @lru_cache(maxsize=4)
 def _read(stored: bytes) -> object:
     """Returns a stored value, the same one in each instant that reads it."""
-    return unpickle(stored)
+    return read(stored, object)
 
 
 def _from_newest_before(complete: Mapping[Window, bytes], horizon: EventTime) -> dict[Window, bytes]:
@@ -324,7 +320,7 @@ def _absorb(
     drops = late.select(VALUE, START, END, EVENT_TIME, WEIGHT).iter_rows()
     return after, tuple(
         LateElement(
-            unpickle(value),
+            read(value, object),
             Window(EventTime(start), EventTime(end)),
             DropReason.CLOSED,
             EventTime(time),
@@ -350,7 +346,7 @@ def _values(rows: pl.DataFrame) -> list[object]:
         return []
     contents = ValueList()
     for value, time, weight in rows.select(VALUE, EVENT_TIME, WEIGHT).iter_rows():
-        contents.add(KeptValue(unpickle(value), EventTime(time), weight))
+        contents.add(KeptValue(read(value, object), EventTime(time), weight))
     return sort_by_time(
         (kept.event_time, kept.value) for kept in remaining(contents.values) if kept.weight > 0
     )

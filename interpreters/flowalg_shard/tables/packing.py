@@ -25,6 +25,23 @@ def unpack(payload: bytes) -> pl.DataFrame:
     return pl.read_ipc(io.BytesIO(payload))
 
 
+def pack_parts(*parts: bytes) -> bytes:
+    """Returns several parts as one, each after its length."""
+    return b"".join(len(part).to_bytes(8) + part for part in parts)
+
+
+def unpack_parts(packed: bytes) -> list[bytes]:
+    """Returns the parts; raises ``ValueError`` if the last one is not whole."""
+    parts, at = [], 0
+    while at < len(packed):
+        end = at + 8 + int.from_bytes(packed[at : at + 8])
+        parts.append(packed[at + 8 : end])
+        at = end
+    if at != len(packed):
+        raise ValueError("it is not whole")
+    return parts
+
+
 def stack(tables: list[pl.DataFrame]) -> pl.DataFrame:
     """Returns the rows of several tables of one schema, but for the width of integers. Tables without rows may lack
     columns.

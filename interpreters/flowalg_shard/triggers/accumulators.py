@@ -1,4 +1,4 @@
-"""The accumulators of ``AtValue`` and ``CustomTrigger`` as columns of pickled objects; null if there is no element.
+"""The accumulators of ``AtValue`` and ``CustomTrigger`` as columns of stored objects; null if there is no element.
 
 Python functions merge and evaluate them, for the windows that an instant touches.
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial, reduce
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 import polars as pl
 
 from flowalg.data.time import MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import Clocks
+from flowalg.serialization.stored import read, store_value
 from flowalg.triggers.data_driven import Accumulated
 from flowalg.triggers.syntax import AccumulatingTrigger, AtValue, CustomTrigger
-from flowalg_shard.tables.pickled import pickle_value, unpickle
 from flowalg_shard.tables.rows import for_rows
 
 Observed: TypeAlias = tuple[str, str, str]
@@ -114,9 +114,9 @@ def _merge(leaf: AccumulatingTrigger, parts: Iterable[bytes | None]) -> bytes | 
 
 
 def _pack(observed: Accumulated) -> bytes:
-    return pickle_value("a user-defined trigger", "its accumulator", (observed.accumulator, observed.size))
+    return store_value("a user-defined trigger", "its accumulator", (observed.accumulator, observed.size))
 
 
 def _unpack(packed: bytes) -> Accumulated:
-    accumulator, size = cast("tuple[object, int]", unpickle(packed))
+    accumulator, size = read(packed, tuple)
     return Accumulated(accumulator, size)

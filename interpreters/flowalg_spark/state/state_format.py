@@ -6,7 +6,6 @@ segment if that is small. The other segments are in the log: each is written onc
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 from uuid import uuid4
@@ -17,6 +16,7 @@ from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.tables.packing import seal, unseal
 
 from flowalg.data.errors import CheckpointError
+from flowalg.serialization.stored import read, store
 from flowalg_spark.state.state_cache import WORKER_CACHE, StateCache
 from flowalg_spark.state.variables import Variables
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """The version of the layout; a state of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -72,7 +72,7 @@ class Head:
         return cls(
             shard,
             shards,
-            _read(shard, "the description of its stage", lambda: pickle.loads(unseal(stage))),
+            _read(shard, "the description of its stage", lambda: read(unseal(stage), StageDescription)),
             identity,
             token,
             clocks,
@@ -94,7 +94,7 @@ class Head:
 
     def stored(self, segment: Callable[[SegmentEntry], Segment]) -> OperatorState:
         """Returns the state of the shard; ``segment`` reads its segments."""
-        clocks = _read(self.shard, "the clocks of its inputs", lambda: pickle.loads(unseal(self.clocks)))
+        clocks = _read(self.shard, "the clocks of its inputs", lambda: read(unseal(self.clocks), tuple))
         side = _read(self.shard, "the state of its side input", lambda: unseal(self.side))
         entries = {entry.name: entry for entry in self.entries}
         windows = WindowStore.restore(list(entries), lambda name: segment(entries[name]))
@@ -102,7 +102,7 @@ class Head:
 
 
 def _entries(packed: bytes) -> tuple[SegmentEntry, ...]:
-    return tuple(SegmentEntry(name, chunks) for name, chunks in pickle.loads(packed))
+    return tuple(SegmentEntry(name, chunks) for name, chunks in read(packed, list))
 
 
 _Fields = tuple[int, int, bytes, str, str, bytes, bytes, bytes, bytes]
@@ -185,7 +185,7 @@ class Store:
                 self.log.removeKey((name, number))
         token = uuid4().hex
         stage, clocks, segments = (
-            seal(pickle.dumps(part))
+            seal(store(part))
             for part in (self.stage, after.input_clocks, [(entry.name, entry.chunks) for entry in entries])
         )
         side = seal(after.side_input)

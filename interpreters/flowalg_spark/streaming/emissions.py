@@ -50,6 +50,7 @@ from flowalg.data.shapes import RecordOf, Shape
 from flowalg.data.time import EventTime
 from flowalg.elementwise.steps import Step
 from flowalg.runs.panes import Change, DropReason
+from flowalg.serialization.stored import read
 from flowalg.windows.window import Window
 from flowalg_spark.lowering.computations import bad_record_columns
 from flowalg_spark.streaming.grouping import late_columns
@@ -263,8 +264,7 @@ def _elements(stage: Stage, table: pl.DataFrame, pair: RecordOf) -> dict[str, An
         results = _arrays(table.select(stage.results), value)
     else:
         packed = table[RESULT].to_list()
-        # trusted: pickled by the shard step
-        values = [pickle.loads(result) for result in packed if result is not None]
+        values = [read(result, object) for result in packed if result is not None]
         rows = take_indices(result is not None for result in packed)
         where = f"the result of {stage.label}"
         results = [array.take(rows) for array in write_arrays(value, values, where)]

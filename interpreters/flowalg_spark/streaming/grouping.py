@@ -157,7 +157,7 @@ def _prepare_side(
 def _prepare_objects(
     stream: Stream, node: GroupingNode, stage: Stage, shards: tuple[int, ...], late: _LateColumns
 ) -> Stream:
-    """Returns the rows of a grouping whose values are pickled."""
+    """Returns the rows of a grouping whose values are stored as objects."""
     flow = _with_trigger_columns(_assign_windows(stream.flow, stage), stage)
     value = key_and_value(flow.element)[1]
     packed = PickleValues(stage.label, key_and_value(layout_of(flow.shape))[1])

@@ -1,4 +1,4 @@
-"""Functions over Arrow data for a grouping: pickle values, evaluate data-driven triggers, and assign windows."""
+"""Functions over Arrow data for a grouping: store values, evaluate data-driven triggers, and assign windows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from flowalg_columns.python.rows import mark_firsts, mask_column, select_kept
 from flowalg_columns.python.windows import assign_rows
 from flowalg_columns.values import AnyArray, read_arrays
 from flowalg_shard.tables.columns import KEEP, OBSERVED_TIME
-from flowalg_shard.tables.pickled import pickle_value
 from flowalg_shard.triggers.summary import evaluate_leaf, type_of
 
 from flowalg.data.errors import errors_of
+from flowalg.serialization.stored import store_value
 from flowalg.triggers.syntax import DataDrivenTrigger
 from flowalg.windows.window_functions import WindowFn
 from flowalg_spark.lowering.python_columns import compute_where_kept
@@ -30,13 +30,13 @@ class PickleValues:
     value: Layout
 
     def __call__(self, kept: AnyArray, *columns: AnyArray) -> AnyArray:
-        """Returns the pickled values of a batch; null for control rows."""
+        """Returns the stored values of a batch; null for control rows."""
         return compute_where_kept(self.of_elements, kept, *columns)
 
     def of_elements(self, columns: tuple[AnyArray, ...]) -> AnyArray:
-        """Returns the pickled values of a batch without control rows."""
+        """Returns the stored values of a batch without control rows."""
         values = _values(self.value, columns)
-        return pa.array([pickle_value(self.label, "a value", value) for value in values], pa.binary())
+        return pa.array([store_value(self.label, "a value", value) for value in values], pa.binary())
 
 
 @frozen

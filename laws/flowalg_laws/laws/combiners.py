@@ -124,7 +124,7 @@ def subtracting_merges_a_negative(
 def accumulators_can_be_stored(
     combiner: AnyCombiner, a: object, b: object, c: object, value: object
 ) -> Equation[object]:
-    """``merge(a, b)`` is the same if ``zero()``, ``a`` and ``b`` are pickled and read again.
+    """``merge(a, b)`` is the same if ``zero()``, ``a`` and ``b`` are stored and read again.
 
     Source: SEMANTICS 8.
 

@@ -380,7 +380,7 @@ class _Call:
 
 
 def _watched(computation: AnyComputation, calls: list[_Call], *, stores: bool = False) -> AnyComputation:
-    """Returns a computation whose calls are recorded; with ``stores`` its states are pickled between calls."""
+    """Returns a computation whose calls are recorded; with ``stores`` its states are stored between calls."""
 
     def watch(f: Callable[..., Transition[object, object]]) -> Callable[..., Transition[object, object]]:
         def call(state: object, event: object, clocks: Clocks) -> Transition[object, object]:
@@ -423,7 +423,7 @@ def a_computation_is_deterministic(computation: AComputation, history: KeyHistor
 
 @law
 def states_can_be_stored(computation: AComputation, history: KeyHistory) -> Equation[Outputs]:
-    """A computation whose states are pickled and read again before each transition has the same outputs.
+    """A computation whose states are stored and read again before each transition has the same outputs.
 
     Source: SEMANTICS 17.
 

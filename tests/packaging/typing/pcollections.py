@@ -34,7 +34,7 @@ from flowalg import (
     hazards,
 )
 from flowalg.analysis import Hazard
-from flowalg.data import INGRESS_TIME, one_of, tagged
+from flowalg.data import INGRESS_TIME, one_of, stored, tagged
 from flowalg.data.shapes import Shape
 from flowalg.pipeline import Failed, JoinKind, SideInput
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
@@ -106,6 +106,11 @@ def per_seat(flight: Flight) -> int:
     return 1000 // flight.seats
 
 
+def seated(seats: int) -> Flight:
+    """Returns a flight with seats."""
+    raise NotImplementedError(seats)
+
+
 def repaired(failed: Failed[Flight]) -> Result[int, str]:
     """Returns zero for a full flight."""
     return Success(0) if failed.element.full else Failure(failed.message)
@@ -166,6 +171,7 @@ def sums(
     assert_type(third, PCollection[int])
     assert_type(one_of(Flight, Stats), type[Flight | Stats])
     assert_type(tagged("flight")(Flight), type[Flight])
+    assert_type(stored(lambda flight: flight.seats, seated)(Flight), type[Flight])
     source = Source("events", one_of(Flight, Stats), event_time=INGRESS_TIME)
     assert_type(source, Source[Flight | Stats])
 

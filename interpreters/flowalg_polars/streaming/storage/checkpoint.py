@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -29,6 +28,7 @@ from flowalg_shard.tables.packing import seal
 
 from flowalg.data.errors import CheckpointError, local_folder
 from flowalg.data.time import ProcessingTime
+from flowalg.serialization.stored import read, store
 from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
 from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_polars.streaming.storage.files import (
@@ -46,7 +46,7 @@ from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
 A = TypeVar("A")
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """The version of the layout. A checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -391,8 +391,8 @@ def _load(path: Path, kind: type[A]) -> A | None:
     """Returns a stored value; ``None`` if there is none. Raises ``CheckpointError`` if it is damaged."""
     folder = path.parent
 
-    def unpickle(payload: bytes) -> A:
-        version, value = pickle.loads(payload)  # trusted: written by ``_replace``, and its checksum is right
+    def decode(payload: bytes) -> A:
+        version, value = read(payload, tuple)
         if version != FORMAT:
             raise other_format(f"the checkpoint {folder}", version, FORMAT)
         if not isinstance(value, kind):
@@ -402,10 +402,10 @@ def _load(path: Path, kind: type[A]) -> A | None:
             )
         return value
 
-    return read_sealed(folder, path, f"its {path.name}", unpickle)
+    return read_sealed(folder, path, f"its {path.name}", decode)
 
 
 def _replace(path: Path, value: object) -> None:
     """Replaces a file of a checkpoint by an atomic rename."""
     with naming_errors(path.parent):
-        replace_file(path, pickle.dumps((FORMAT, value)))
+        replace_file(path, store((FORMAT, value)))

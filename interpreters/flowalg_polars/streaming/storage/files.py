@@ -14,6 +14,7 @@ from flowalg_shard.tables.packing import seal, unseal
 from polars.exceptions import PanicException
 
 from flowalg.data.errors import CheckpointError
+from flowalg.serialization.stored import StoredValueError
 
 A = TypeVar("A")
 
@@ -115,13 +116,10 @@ def decoded(folder: Path, what: str, payload: bytes, decode: Callable[[bytes], A
     """Returns decoded bytes; raises ``CheckpointError`` if they cannot be decoded."""
     try:
         return decode(payload)
+    except StoredValueError as error:
+        raise CheckpointError(f"the checkpoint {folder} cannot be read: {what}: {error}") from error
     except CheckpointError:
         raise
-    except (ImportError, AttributeError) as error:
-        raise CheckpointError(
-            f"the checkpoint {folder} cannot be read: {what} has a value of a class that cannot be imported: {error}; "
-            "start the query with the program that wrote it, or with a new checkpoint"
-        ) from error
     except (Exception, PanicException) as error:
         raise CheckpointError(
             f"the checkpoint {folder} cannot be read: {what}: {type(error).__name__}: {error}; {READS}"

@@ -1,0 +1,286 @@
+"""Values as bytes in the state: JSON that says the type of each value, and whose reading runs no code of its own.
+
+A plain value of JSON is itself; any other is an array of its tag and its parts. A record has the name of its class, and
+its fields by name. The class must have been imported by the program: reading imports nothing, and calls no constructor.
+So whoever may write to a checkpoint can change values, but cannot run code.
+
+A class of other objects is stored as what its ``@stored`` functions make of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from base64 import b64decode, b64encode
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar
+from zoneinfo import ZoneInfo
+
+import attrs
+from returns.maybe import Nothing
+
+from flowalg.data.errors import CheckpointError, ElementError, describe_raised
+from flowalg.data.record_classes import attributes_of, codec_of_class
+from flowalg.data.time import EPOCH, MICROSECOND, EventTime, ProcessingTime
+
+A = TypeVar("A")
+
+Document: TypeAlias = "bool | int | float | str | list[Document] | dict[str, Document] | None"
+"""A parsed JSON document."""
+
+_Parts: TypeAlias = list[Any]
+"""The parts of a value, whose types follow from its tag."""
+
+
+class StoredValueError(CheckpointError):
+    """A stored value is of a class that the program has not, or has changed since."""
+
+
+def store(value: object) -> bytes:
+    """Returns a value as bytes; raises ``TypeError`` for one that is not data, with its class."""
+    return json.dumps(_document(value), separators=(",", ":")).encode()
+
+
+def store_value(label: str, what: str, value: object) -> bytes:
+    """Returns a value of a stage as bytes; raises ``ElementError`` if it is not data."""
+    try:
+        return store(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ElementError(
+            f"{label}: {what} cannot be stored: {describe_raised(error)}; state is data: numbers, texts, bytes, times, "
+            "tuples, lists, sets, dicts, enums, and records of them"
+        ) from error
+
+
+def read(stored: bytes, kind: type[A]) -> A:
+    """Returns the value of bytes that ``store`` has made, which is of a class.
+
+    Raises ``StoredValueError`` for a class that the program has not imported, or one that has no such fields now, and
+    ``ValueError`` for a value of another class.
+    """
+    value = _value(json.loads(stored))
+    if not isinstance(value, kind):
+        raise ValueError(f"it is {type(value).__name__} instead of {kind.__name__}")
+    return value
+
+
+def _document(value: object) -> Document:
+    kind: type = type(value)
+    write = _WRITERS.get(kind)
+    return _write_other(kind, value) if write is None else write(value)
+
+
+def _plain(value: Document) -> Document:
+    return value
+
+
+def _float(value: float) -> Document:
+    return value if value - value == 0 else ["f", str(value)]
+
+
+def _tagged(tag: str) -> Callable[[Any], Document]:
+    return lambda items: [tag, *map(_document, items)]
+
+
+def _set(tag: str) -> Callable[[Any], Document]:
+    return lambda items: [tag, *sorted(map(_document, items), key=json.dumps)]
+
+
+def _mapping(tag: str) -> Callable[[Any], Document]:
+    return lambda items: [tag, *(_document(part) for item in items.items() for part in item)]
+
+
+def _time(value: datetime) -> Document:
+    zone = value.tzinfo
+    if zone is UTC:
+        return ["t", (value - EPOCH) // MICROSECOND]
+    if zone is None or isinstance(zone, timezone):
+        return ["ti", value.isoformat()]
+    if isinstance(zone, ZoneInfo) and zone.key is not None:
+        return ["tz", value.replace(tzinfo=None).isoformat(), value.fold, zone.key]
+    raise TypeError(f"a time zone of type {type(zone).__name__} is not data")
+
+
+_WRITERS: Final[Mapping[type, Callable[[Any], Document]]] = {
+    **dict.fromkeys((type(None), bool, int, str), _plain),
+    float: _float,
+    tuple: _tagged("("),
+    list: _tagged("["),
+    deque: _tagged("deque"),
+    set: _set("{"),
+    frozenset: _set("frozen"),
+    dict: _mapping("d"),
+    MappingProxyType: _mapping("d"),
+    Counter: _mapping("Counter"),
+    OrderedDict: _mapping("OrderedDict"),
+    bytes: lambda value: ["b", b64encode(value).decode()],
+    datetime: _time,
+    date: lambda value: ["day", value.isoformat()],
+    timedelta: lambda value: ["u", value // MICROSECOND],
+    Decimal: lambda value: ["n", str(value)],
+    Fraction: lambda value: ["q", value.numerator, value.denominator],
+    EventTime: lambda value: ["E", int(value)],
+    ProcessingTime: lambda value: ["P", int(value)],
+    type(Nothing): lambda value: ["0"],
+}
+
+
+def _write_other(kind: type, value: object) -> Document:
+    codec = codec_of_class(kind)
+    if codec is not None:
+        return ["c", _name(kind), _document(codec.encode(value))]
+    if isinstance(value, Enum):
+        return ["e", _name(kind), value.name]
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return ["nt", _name(kind), *map(_document, value)]
+    fields = _fields(kind)
+    if fields is None:
+        raise TypeError(
+            f"an object of the class {kind.__qualname__} is not data: use a frozen attrs class, or @stored(...) on it"
+        )
+    return ["r", _name(kind), {field: _document(getattr(value, field)) for field in fields}]
+
+
+@lru_cache(maxsize=1_000)
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """Returns the attributes that have the fields of a record; ``None`` for another class."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return attributes_of(kind)
+
+
+def _name(kind: type) -> str:
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    if _imported(name) is not kind:
+        raise TypeError(
+            f"its class, {kind.__qualname__}, cannot be found again; it must be defined at the top level of a module"
+        )
+    return name
+
+
+def _imported(name: str) -> object:
+    """Returns what has a name in a module that is imported; ``None`` if there is none."""
+    module, _, path = name.partition(":")
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
+    return found
+
+
+def _class(name: object) -> type:
+    found = _imported(str(name))
+    if not isinstance(found, type):
+        raise StoredValueError(
+            f"the checkpoint has a value of the class {name}, which cannot be found; start the query with the program "
+            "that wrote it, or with a new checkpoint"
+        )
+    return found
+
+
+def _value(document: object) -> object:
+    if isinstance(document, list):
+        tag, *parts = document
+        return _READERS[tag](parts)
+    return document
+
+
+def _values(make: Callable[[Iterable[Any]], object]) -> Callable[[_Parts], object]:
+    return lambda parts: make(map(_value, parts))
+
+
+def _pairs(make: Callable[[Iterable[Any]], object]) -> Callable[[_Parts], object]:
+    def read_pairs(parts: _Parts) -> object:
+        values = [_value(part) for part in parts]
+        return make(zip(values[::2], values[1::2], strict=True))
+
+    return read_pairs
+
+
+def _counter(pairs: Iterable[Any]) -> Counter[Any]:
+    return Counter(dict(pairs))
+
+
+def _read_enum(parts: _Parts) -> object:
+    kind, name = _class(parts[0]), parts[1]
+    member = kind.__members__.get(name) if issubclass(kind, Enum) else None
+    if member is None:
+        raise StoredValueError(
+            f"the checkpoint has {name} of {kind.__qualname__}, which has no such member now"
+        )
+    return member
+
+
+def _read_coded(parts: _Parts) -> object:
+    kind = _class(parts[0])
+    codec = codec_of_class(kind)
+    if codec is None:
+        raise StoredValueError(
+            f"the checkpoint has a value of {kind.__qualname__}, which has no @stored(...) now"
+        )
+    return codec.decode(_value(parts[1]))
+
+
+def _read_record(parts: _Parts) -> object:
+    """Returns a record without its constructor, whose converters may run code; a new field has its default."""
+    kind, document = _class(parts[0]), parts[1]
+    names = _fields(kind)
+    if names is None:
+        raise StoredValueError(
+            f"the checkpoint has a record of {kind.__qualname__}, which is no record class now"
+        )
+    record: object = object.__new__(kind)
+    if _HASH in getattr(kind, "__slots__", ()):
+        object.__setattr__(record, _HASH, None)
+    for name in names:
+        value = _value(document[name]) if name in document else _default(kind, name)
+        object.__setattr__(record, name, value)
+    return record
+
+
+_HASH: Final = "_attrs_cached_hash"
+
+
+def _default(kind: type, name: str) -> object:
+    field = attrs.fields_dict(kind).get(name) if attrs.has(kind) else None
+    if field is None or field.default is attrs.NOTHING or hasattr(field.default, "factory"):
+        raise StoredValueError(
+            f"a record in the checkpoint has no {kind.__qualname__}.{name}; the record class has changed since, so "
+            "give the field a default, change it back, or start the query with a new checkpoint"
+        )
+    return field.default
+
+
+_READERS: Final[Mapping[str, Callable[[_Parts], object]]] = {
+    "f": lambda parts: float(parts[0]),
+    "(": _values(tuple),
+    "[": _values(list),
+    "deque": _values(deque),
+    "{": _values(set),
+    "frozen": _values(frozenset),
+    "d": _pairs(dict),
+    "Counter": _pairs(_counter),
+    "OrderedDict": _pairs(OrderedDict),
+    "b": lambda parts: b64decode(parts[0]),
+    "t": lambda parts: EPOCH + timedelta(microseconds=parts[0]),
+    "ti": lambda parts: datetime.fromisoformat(parts[0]),
+    "tz": lambda parts: datetime.fromisoformat(parts[0]).replace(fold=parts[1], tzinfo=ZoneInfo(parts[2])),
+    "day": lambda parts: date.fromisoformat(parts[0]),
+    "u": lambda parts: timedelta(microseconds=parts[0]),
+    "n": lambda parts: Decimal(parts[0]),
+    "q": lambda parts: Fraction(*parts),
+    "E": lambda parts: EventTime(parts[0]),
+    "P": lambda parts: ProcessingTime(parts[0]),
+    "0": lambda parts: Nothing,
+    "e": _read_enum,
+    "nt": lambda parts: tuple.__new__(_class(parts[0]), tuple(map(_value, parts[1:]))),
+    "r": _read_record,
+    "c": _read_coded,
+}
