@@ -20,6 +20,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
+from json.scanner import make_scanner
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
@@ -40,13 +41,19 @@ _Parts: TypeAlias = list[Any]
 """The parts of a value, whose types follow from its tag."""
 
 
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
+_SCAN: Final = make_scanner(json.JSONDecoder())
+
+
 class StoredValueError(CheckpointError):
     """A stored value is of a class that the program has not, or has changed since."""
 
 
 def store(value: object) -> bytes:
     """Returns a value as bytes; raises ``TypeError`` for one that is not data, with its class."""
-    return json.dumps(_document(value), separators=(",", ":")).encode()
+    if type(value) is int:
+        return b"%d" % value
+    return _ENCODE(value if type(value) in _PLAIN else _document(value)).encode()
 
 
 def store_value(label: str, what: str, value: object) -> bytes:
@@ -66,7 +73,7 @@ def read(stored: bytes, kind: type[A]) -> A:
     Raises ``StoredValueError`` for a class that the program has not imported, or one that has no such fields now, and
     ``ValueError`` for a value of another class.
     """
-    value = _value(json.loads(stored))
+    value = _value(_SCAN(stored.decode(), 0)[0])
     if not isinstance(value, kind):
         raise ValueError(f"it is {type(value).__name__} instead of {kind.__name__}")
     return value
@@ -78,20 +85,16 @@ def _document(value: object) -> Document:
     return _write_other(kind, value) if write is None else write(value)
 
 
-def _plain(value: Document) -> Document:
-    return value
-
-
 def _float(value: float) -> Document:
     return value if value - value == 0 else ["f", str(value)]
 
 
 def _tagged(tag: str) -> Callable[[Any], Document]:
-    return lambda items: [tag, *map(_document, items)]
+    return lambda items: [tag, *[item if type(item) in _PLAIN else _document(item) for item in items]]
 
 
 def _set(tag: str) -> Callable[[Any], Document]:
-    return lambda items: [tag, *sorted(map(_document, items), key=json.dumps)]
+    return lambda items: [tag, *sorted(map(_document, items), key=_ENCODE)]
 
 
 def _mapping(tag: str) -> Callable[[Any], Document]:
@@ -109,8 +112,11 @@ def _time(value: datetime) -> Document:
     raise TypeError(f"a time zone of type {type(zone).__name__} is not data")
 
 
+_PLAIN: Final = frozenset({type(None), bool, int, str})
+"""The types of values that are themselves in JSON."""
+
 _WRITERS: Final[Mapping[type, Callable[[Any], Document]]] = {
-    **dict.fromkeys((type(None), bool, int, str), _plain),
+    **dict.fromkeys(_PLAIN, lambda value: value),
     float: _float,
     tuple: _tagged("("),
     list: _tagged("["),
@@ -186,14 +192,11 @@ def _class(name: object) -> type:
 
 
 def _value(document: object) -> object:
-    if isinstance(document, list):
-        tag, *parts = document
-        return _READERS[tag](parts)
-    return document
+    return _READERS[document[0]](document[1:]) if isinstance(document, list) else document
 
 
 def _values(make: Callable[[Iterable[Any]], object]) -> Callable[[_Parts], object]:
-    return lambda parts: make(map(_value, parts))
+    return lambda parts: make([_value(part) if type(part) is list else part for part in parts])
 
 
 def _pairs(make: Callable[[Iterable[Any]], object]) -> Callable[[_Parts], object]:

@@ -286,8 +286,9 @@ class ObjectContents:
         return WindowContents(accumulator, values, -len(values), self._times(times))
 
     def _store(self, contents: WindowContents) -> bytes:
-        values = tuple((kept.value, kept.event_time, kept.weight) for kept in contents.values)
-        parts = (contents.accumulator, values, contents.size, contents.times)
+        kept = [(each.value, each.event_time, each.weight) for each in contents.values]
+        columns = tuple(zip(*kept, strict=True))
+        parts = (contents.accumulator, contents.size, contents.times, *columns)
         packed = store_value(self.stage.label, "an accumulator", parts)
         self.known[packed] = contents
         return packed
@@ -296,5 +297,5 @@ class ObjectContents:
         known = self.known.get(packed)
         if known is not None:
             return known
-        accumulator, values, size, times = read(packed, tuple)
-        return WindowContents(accumulator, tuple(KeptValue(*kept) for kept in values), size, times)
+        accumulator, size, times, *columns = read(packed, tuple)
+        return WindowContents(accumulator, tuple(map(KeptValue, *columns)) if columns else (), size, times)
