@@ -20,7 +20,6 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from json.scanner import make_scanner
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
@@ -42,7 +41,7 @@ _Parts: TypeAlias = list[Any]
 
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
-_SCAN: Final = make_scanner(json.JSONDecoder())
+_DECODE: Final = json.JSONDecoder().raw_decode
 
 
 class StoredValueError(CheckpointError):
@@ -73,7 +72,7 @@ def read(stored: bytes, kind: type[A]) -> A:
     Raises ``StoredValueError`` for a class that the program has not imported, or one that has no such fields now, and
     ``ValueError`` for a value of another class.
     """
-    value = _value(_SCAN(stored.decode(), 0)[0])
+    value = _value(_DECODE(stored.decode())[0])
     if not isinstance(value, kind):
         raise ValueError(f"it is {type(value).__name__} instead of {kind.__name__}")
     return value
