@@ -26,6 +26,7 @@ from flowalg.data.errors import (
     describe_raised,
     format_value,
 )
+from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime, event_time
 from flowalg.data.values import canonicalize, conform
 
@@ -113,10 +114,14 @@ class FailedTransition(FlowalgError):
 
 @frozen
 class Calls:
-    """The functions of a computation, with the label of its transform."""
+    """The functions of a computation, with the label of its transform.
+
+    ``pair`` is the shape of its elements, if it is known, with which messages show their values.
+    """
 
     computation: AnyComputation
     label: str
+    pair: Shape | None = None
 
     def observe(
         self,

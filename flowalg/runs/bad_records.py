@@ -6,11 +6,13 @@ from datetime import datetime
 
 from attrs import frozen
 
-from flowalg.computations.calls import FailedTransition
+from flowalg.computations.calls import Calls, FailedTransition
+from flowalg.computations.library import state_shape
 from flowalg.data.errors import ElementError
 from flowalg.data.json_text import escape_surrogates, render_json
+from flowalg.data.record_classes import attributes_of
 from flowalg.data.record_messages import missing_or_unknown, no_time_message, range_message
-from flowalg.data.shapes import RecordOf, Shape
+from flowalg.data.shapes import TEXT, Field, RecordOf, Shape
 from flowalg.data.time import EPOCH, MAX_TIME, MIN_TIME, EventTime
 from flowalg.data.values import conform
 from flowalg.elementwise.steps import Step, WithTimestamps, require_event_time
@@ -39,9 +41,19 @@ def bad_element(step: Step, element: object, error: BaseException, shape: Shape 
     return BadRecord(step.label, escape_surrogates(str(error)), text)
 
 
-def bad_call(label: str, failure: FailedTransition) -> BadRecord:
+def bad_call(calls: Calls, failure: FailedTransition) -> BadRecord:
     """Returns the bad record of a transition that failed: the key, the element or timer, and the state."""
-    return BadRecord(label, escape_surrogates(str(failure.error)), render_json(failure.call))
+    text = render_json(failure.call, _shape_of_call(calls, type(failure.call)))
+    return BadRecord(calls.label, escape_surrogates(str(failure.error)), text)
+
+
+def _shape_of_call(calls: Calls, call: type) -> Shape:
+    """Returns the shape with which a call is shown; a part of unknown shape is shown without it."""
+    known: dict[str, Shape | None] = {"state": calls.computation.state_shape}
+    if isinstance(calls.pair, RecordOf):
+        key, value = (field.shape for field in calls.pair.fields)
+        known = {"key": key, "element": value, "state": state_shape(calls.computation, value)}
+    return RecordOf(call, tuple(Field(name, known.get(name) or TEXT) for name in attributes_of(call) or ()))
 
 
 def bad_row(source: SourceNode, record: object, error: BaseException) -> BadRecord:

@@ -66,7 +66,9 @@ class Computing:
         record: Callable[[Receipt | Call], None] | None = None,
     ) -> Computing:
         """Returns the state of a node before the first instant."""
-        return cls(Calls(node.computation, node.label), node.in_order, node.late, bad, record)
+        return cls(
+            Calls(node.computation, node.label, node.input.shape), node.in_order, node.late, bad, record
+        )
 
     def advance(self, received: NodeOutput) -> NodeOutput:
         """Advance by one instant: from its elements and input clocks to its outputs and output clocks."""
@@ -218,7 +220,7 @@ class Computing:
         except FailedTransition as failure:
             if self.bad is None:
                 raise failure.error from failure.__cause__
-            self.bad.records.append(bad_call(self.calls.label, failure))
+            self.bad.records.append(bad_call(self.calls, failure))
             effect = failure
         if self.record is not None:
             state = self.calls.computation.initial if before is None else before.state

@@ -116,7 +116,7 @@ class KeyRun:
     def _fail(self, failure: FailedTransition) -> None:
         if not self.stage.dead_letters:
             raise failure.error from failure.__cause__
-        self.bad_records.append(bad_call(self.stage.label, failure))
+        self.bad_records.append(bad_call(self.stage.calls, failure))
 
 
 def _next_due(key_state: KeyState, watermark: EventTime, time: ProcessingTime | None) -> PendingTimer | None:

@@ -83,6 +83,7 @@ class ComputationStage:
     output: Codec
     state: Codec | None
     dead_letters: bool = False
+    pair: Shape | None = None
     in_columns: TransitionColumns | None = None
 
     @classmethod
@@ -102,6 +103,7 @@ class ComputationStage:
             codec_of(output.fields[1].shape, "value"),
             None if shape is None else codec_of(shape, "__state"),
             dead_letters,
+            element,
         )
 
     @property
@@ -125,4 +127,4 @@ class ComputationStage:
     @cached_property
     def calls(self) -> Calls:
         """The functions of the computation."""
-        return Calls(self.computation, self.label)
+        return Calls(self.computation, self.label, self.pair)

@@ -437,6 +437,31 @@ def a_computation_over_a_sum(readings: list[Reading]) -> Answer:
             before = event
 
 
+def not_four(state: Latest, observed: Observed[str, Event], clocks: Clocks) -> Transition[Latest, int]:
+    """Fails for a rate of four."""
+    return Transition(Latest(observed.value), emit=[unless_four(observed.value)])
+
+
+BEFORE_FOUR: str = FOUR.replace("00:06", "00:01").replace('"rate":4', '"rate":2')
+CALL: str = (
+    f'{{"key":"b","element":{FOUR},"event_time":"2024-01-01T00:06:00Z","state":{{"event":{BEFORE_FOUR}}}}}'
+)
+
+
+@job(
+    of_readings.key_by(lambda e: e.query).process(
+        Computation(initial=Latest(None), on_element=not_four), in_order=True
+    ),
+    SOME,
+    bad_records=f"process(not_four) {CALL}",
+)
+def a_failed_transition_of_a_sum(readings: list[Reading]) -> Answer:
+    """The text of its element and its state have the tags of their members."""
+    for event in in_order(map(event_of, readings)):
+        if event.rate != 4:
+            yield KV(event.query, round(event.rate)), event.at
+
+
 def lower_limit(limit: int, observed: Observed[str, Seen], clocks: Clocks) -> Transition[int, str]:
     """Keeps the rate of a sighting as the limit."""
     return Transition(observed.value.rate)
@@ -505,6 +530,7 @@ JOBS = (
     a_side_input_of_a_sum,
     a_computation_over_a_sum,
     a_sum_that_nothing_groups,
+    a_failed_transition_of_a_sum,
     a_computation_over_named_inputs,
     results_as_keys,
     exceptions_as_values,
