@@ -6,24 +6,29 @@ compute otherwise than ``returns`` does. The methods are compared with Python ro
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import flowalg_reference as reference
 import polars as pl
 import pytest
+from attrs import frozen
 from flowalg_columns.codec import Codec
 from flowalg_columns.json_text import decode_json, encode_json
 from flowalg_laws.kit.readings import READINGS, Reading
 from flowalg_laws.strategies.timelines import free_timelines
-from flowalg_polars import PolarsBatch, PolarsStreaming, batch
+from flowalg_polars import PolarsBatch, PolarsStreaming, batch, streaming
+from flowalg_polars.streaming import Files, StreamInput
+from flowalg_sinks.cells import element_columns, to_cells
 from hypothesis import given
 from hypothesis import strategies as st
 from returns.maybe import Maybe, Nothing, Some
 from returns.result import Failure, Result, Success, safe
 
-from flowalg import KV, Count, PCollection, Source, Timeline, ToList
+from flowalg import KV, BoundedOutOfOrderness, Count, PCollection, Source, Timeline, ToList
 from flowalg.data.hashing import canonical_bytes
 from flowalg.data.json_text import render_json
 from flowalg.data.shapes import INTEGER, TEXT, MaybeOf, RecordOf, contains_sum, result_of, shape_of
@@ -33,6 +38,7 @@ from flowalg.errors import ElementError, RecordTypeError, UnsupportedError
 from flowalg.pipeline import Failed
 from flowalg.pipeline.nodes import ElementWise
 from flowalg.serialization.types import type_of
+from tests.support.cells import from_cells
 from tests.support.scores import NOON
 
 INT_OR_WHY: Final = shape_of(Result[int, str])
@@ -265,6 +271,52 @@ def test_a_maybe_is_a_field_of_a_frame() -> None:
         source.left_join(source.map_values(str)), {source: [KV(Nothing, 2), KV(Some("a"), 1)]}
     )
     assert sorted(str(pane.element.value) for pane in left.panes) == ["(1, '1')", "(2, None)"]
+
+
+@frozen
+class Visit:
+    """A record with a value that may be missing, and a result."""
+
+    user: Maybe[str]
+    outcome: Result[int, str]
+    at: datetime
+
+
+VISITS: Final = Source("visits", Visit, event_time=lambda visit: visit.at)
+
+
+def test_lines_of_json_have_containers(tmp_path: Path) -> None:
+    """A null or a lacking field is ``Nothing``; a result has the tag of its class, and another tag is a bad record."""
+    at = NOON.isoformat()
+    rows = [
+        {"user": "a", "outcome": {"$type": "Success", "value": 3}, "at": at},
+        {"user": None, "outcome": {"$type": "Failure", "value": "x"}, "at": at},
+        {"outcome": {"$type": "Success", "value": 4}, "at": at},
+        {"user": "b", "outcome": {"$type": "Other", "value": 4}, "at": at},
+    ]
+    (tmp_path / "visits.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    stream = StreamInput(Files(tmp_path, "jsonl"), BoundedOutOfOrderness(timedelta()))
+    whole = VISITS.map(lambda visit: (visit.user, visit.outcome))
+    (batch_of_all,) = streaming.batches(whole, {VISITS: stream}, dead_letters=True)
+    assert [each.element for each in batch_of_all.elements] == [
+        (Some("a"), Success(3)),
+        (Nothing, Failure("x")),
+        (Nothing, Success(4)),
+    ]
+    (bad,) = batch_of_all.bad_records
+    assert "outcome.$type must be one of Failure, Success; got 'Other'" in bad.error
+
+
+def test_a_table_has_a_column_for_each_part() -> None:
+    """A ``Maybe`` is a cell that may be null, and a result has one column for its value and one for its error."""
+    shape = VISITS.shape
+    assert shape is not None
+    names = [column.name for column in element_columns(shape)]
+    assert names == ["user", "outcome_Success", "outcome_Failure", "at"]
+    visit = Visit(Nothing, Failure("x"), NOON)
+    cells = to_cells(visit, shape)
+    assert cells == (None, None, '{"value":"x"}', NOON)
+    assert from_cells(cells, shape) == visit
 
 
 SHAPELESS: Final[Callable[[Reading], Result[Any, str]]] = lambda r: Success(r.key.partition("a"))  # noqa: E731
