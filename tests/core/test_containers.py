@@ -299,9 +299,9 @@ def test_lines_of_json_have_containers(tmp_path: Path) -> None:
     whole = VISITS.map(lambda visit: (visit.user, visit.outcome))
     (batch_of_all,) = streaming.batches(whole, {VISITS: stream}, dead_letters=True)
     assert [each.element for each in batch_of_all.elements] == [
-        (Some("a"), Success(3)),
         (Nothing, Failure("x")),
         (Nothing, Success(4)),
+        (Some("a"), Success(3)),
     ]
     (bad,) = batch_of_all.bad_records
     assert "outcome.$type must be one of Failure, Success; got 'Other'" in bad.error
