@@ -16,8 +16,11 @@ from flowalg.data.durations import length_in_words
 from flowalg.data.errors import format_value
 from flowalg.data.shapes import Shape
 from flowalg.data.views import HasView
+from flowalg.elementwise.functions import user_call
 from flowalg.elementwise.steps import Scope
 from flowalg.lifting.analysis import StepAnalysis
+from flowalg.lifting.members import Narrow
+from flowalg.lifting.outcomes import Is, ValueOf
 from flowalg.pipeline.accumulation import resolve_accumulation
 from flowalg.pipeline.graph import count_readers, nodes_of
 from flowalg.pipeline.joins import is_of_join
@@ -158,7 +161,7 @@ class _Writer:
             case Hole(number=number):
                 return (_Entry((), "input" if number == 1 else f"input {number}", after),)
             case ElementWise(input=inner, analyses=analyses):
-                return (*self.of(inner), *map(_step, analyses))
+                return (*self.of(inner), *_steps(analyses))
             case WithMetadata(input=inner, metadata=metadata):
                 return (*self.of(inner), _Entry(node.scope, f"> {metadata.value}()", after))
             case WindowInto(input=inner, strategy=strategy):
@@ -239,6 +242,18 @@ def _indented(lines: Iterable[Line], indent: str = "") -> Iterator[str]:
         starts_branch = line.text.startswith(_BRANCH)
         yield f"{indent[2:] if starts_branch else indent}{line.text}"
         yield from _indented(line.children, indent if starts_branch else f"{indent}    ")
+
+
+def _steps(analyses: Iterable[StepAnalysis]) -> list[_Entry]:
+    """Returns the entries of a chain; the steps of one call, such as those of ``split``, are one."""
+    entries: list[_Entry] = []
+    for analysis in analyses:
+        entry = _step(analysis)
+        reads = isinstance(user_call(analysis.step.function).f, Is | ValueOf | Narrow)
+        if reads and entries and entries[-1].text == entry.text:
+            entry = evolve(entry, remark=entries.pop().remark or entry.remark)
+        entries.append(entry)
+    return entries
 
 
 def _step(analysis: StepAnalysis) -> _Entry:

@@ -104,19 +104,19 @@ class Tried:
                 return Failure(Failed(element, type(error).__name__, str(error)))
             case _:
                 raise ElementError(
-                    f"the result of try_map({describe_function(self.f)}) must be a Success, or a Failure of an "
+                    f"the result of try_map({describe_function(self.wrapped)}) must be a Success, or a Failure of an "
                     f"exception, as that of a function with @safe is; got {format_value(result)}"
                 )
 
     @property
     def wrapped(self) -> Callable[..., object]:
-        """The user's function, which messages name."""
-        return self.f
+        """The user's function, which messages name: that which ``@safe`` decorates."""
+        return inspect.unwrap(self.f) if is_safe(self.f) else self.f
 
     def expression_of(self, element: Expr) -> Expr | None:
         """Returns the result: a ``Success`` of what a function with ``@safe`` returns, if that never raises."""
-        location = describe_function(self.f)
-        value = lift_callable(inspect.unwrap(self.f), (element,)) if is_safe(self.f) else None
+        location = describe_function(self.wrapped)
+        value = lift_callable(self.wrapped, (element,)) if is_safe(self.f) else None
         declared = self._declared(value, element.shape)
         if value is None or first_opaque(value) is not None or can_fail(value):
             return Opaque(declared, "the Result of a function that may raise", location)

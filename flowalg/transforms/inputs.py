@@ -128,6 +128,9 @@ class Inputs(Generic[K, S, Out]):
         functions = [each.on_element for each in self._inputs]
         known = [hint for f in functions if (hint := transition_types(f)) is not None]
         if result is None and len(known) == len(functions):
+            known += [
+                hint for f in (on_timer,) if f is not None and (hint := transition_types(f)) is not None
+            ]
             result = Union[tuple(output for _, output in known)]  # type: ignore[assignment]  # a union of types  # noqa: UP007
         names = tuple(each.name for each in self._inputs)
         retractions = [each.on_retraction for each in self._inputs]

@@ -1,7 +1,6 @@
 """``Maybe`` and ``Result`` of ``returns``: their values, tests of which they are, and their methods.
 
-``Some``, ``Success`` and ``Failure`` are records of one value here, and a ``Maybe`` is a column that is null for
-``Nothing``.
+``Success`` and ``Failure`` are records of one value here, and a ``Maybe`` is a column that is null for ``Nothing``.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Argument:
 
 
 _Method: TypeAlias = Callable[[Expr, Argument, str], Expr]
-"""What a method returns for a container of one class: ``Nothing``, or a record of its value."""
+"""What a method returns for a container whose class is known."""
 
 
 def is_container(shape: Shape | None) -> bool:
