@@ -214,6 +214,7 @@ class FileReader:
     def forget(self, names: Set[str]) -> None:
         """Forgets files that were taken out of the folder: a file with such a name is a new one."""
         self._read -= names
+        self._changes.forget(names)
 
     def changed_files(self) -> tuple[str, ...]:
         """Returns the files that were found to have changed after they were read, since it was asked last."""

@@ -131,6 +131,9 @@ class Checkpoint:
         object store it is taken over from the process that uses it.
         """
         storage = storage_at(location)
+        # What cannot be read is not taken over from a query that runs.
+        for head, kind in ((IDENTITY, Identity), (INTENT, Intent), (MANIFEST, Manifest)):
+            _load(storage, head, kind)
         # Names are unique: what is there before this start, and not in the manifest then, is never needed again.
         before = [*storage.names(_SEGMENTS), *storage.names(CHUNKS)]
         with storage.own():

@@ -2,9 +2,9 @@
 
 The latest files are in the manifest. When they are many, they become a *chunk*, an immutable file with their names.
 Chunks are merged such that each is at least four times as large as the next one, so a manifest names few of them, and a
-file's name is written few times. When all chunks become one, the names of files that were taken out of the folder long
-ago are forgotten. So the log has, besides the files in the folder and those that were taken out of it recently, at most
-about as many names again.
+file's name is written few times. When all chunks become one, the names of files that are no longer in the folder are
+marked, and those that were marked long ago are forgotten. So the log has at most four times as many names as there were
+files in the folder at once, twice as many as were taken out of it in the time ``forget_after``, and a thousand.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Final, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 from flowalg.data.errors import ArgumentError, Hidden, MissingExtraError, hidden, is_url, local_folder
@@ -18,7 +18,15 @@ CheckpointLocation: TypeAlias = str | PathLike[str] | ObjectStore
 """A path of this machine, a URL of an object store, or an object store of obstore."""
 
 _SCHEMES: Final = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "memory", "file")
-_VALID: Final = "the path of a folder, a URL such as s3://bucket/folder, gs://, az:// or memory://name, or a store"
+_VALID: Final = (
+    "the path of a folder, a URL such as s3://bucket/folder, gs://, az:// or memory://name, or a store"
+)
+
+
+class _WithPrefix(Protocol):
+    @property
+    def prefix(self) -> Path | None: ...
+
 
 _MEMORY: Final[dict[str, ObjectStore]] = {}
 """The stores of URLs with ``memory``, which last as long as the process."""
@@ -60,9 +68,10 @@ def _in_store(store: ObjectStore, name: str) -> Storage:
     """Returns the storage in an object store. The folder of a ``LocalStore`` is used as a folder of this machine."""
     stores = _module("obstore.store")
     if isinstance(store, stores.LocalStore):
-        if store.prefix is None:
+        prefix = cast("_WithPrefix", store).prefix
+        if prefix is None:
             raise ArgumentError("checkpoint", hidden(store), "a LocalStore with a prefix")
-        return LocalFolder(Path(local_folder("checkpoint", str(store.prefix))))
+        return LocalFolder(Path(local_folder("checkpoint", prefix)))
     if isinstance(store, stores.HTTPStore):
         raise ArgumentError("checkpoint", hidden(store), "a store that can be written to")
     return ObjectStorage(name, store, _module("obstore.exceptions"))

@@ -20,9 +20,10 @@ from typing import Final, Literal, Protocol, TypedDict, runtime_checkable
 from uuid import uuid4
 
 from attrs import define, field, frozen
+from typing_extensions import Buffer
 
 from flowalg.data.errors import CheckpointError
-from flowalg_polars.streaming.storage.storage import HEADS, READS, WRITES
+from flowalg_polars.streaming.storage.storage import HEADS, READS
 
 _LAYOUT: Final = 1
 """The version of the first line of a head."""
@@ -30,8 +31,10 @@ _LAYOUT: Final = 1
 _ATTEMPTS: Final = 100
 """How often a start tries to take a head that a running query replaces at the same time."""
 
-_QUERY: Final = re.compile(r"\?\S*")
+_QUERY: Final = re.compile(r"(?<=[\w/])\?[^\s\"]*")
 _LONGEST: Final = 400
+_NO_BUCKET: Final = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_RETRY: Final = "when it answers, start the query again: it continues from its last micro-batch"
 
 
 class Version(TypedDict, total=False):
@@ -49,7 +52,7 @@ class Content(Protocol):
         """The version of the object, among others."""
         ...
 
-    def bytes(self) -> object:
+    def bytes(self) -> Buffer:
         """Returns the bytes of the object, as a buffer."""
         ...
 
@@ -64,8 +67,8 @@ class ObjectStore(Protocol):
 
     def put(
         self, path: str, file: bytes, /, *, mode: Literal["create", "overwrite"] | Version | None = None
-    ) -> Version:
-        """Stores an object; with a ``mode``, only if it does not exist, or has a version."""
+    ) -> Mapping[str, object]:
+        """Stores an object; with a ``mode``, only if it does not exist, or has a version. Returns its version."""
         ...
 
     def list(self, prefix: str | None = None, /) -> Iterable[Sequence[Mapping[str, object]]]:
@@ -154,13 +157,13 @@ class ObjectStorage:
         if name in HEADS:
             taken = self._taken.get(name)
             return (self._head(name, what).payload if taken is None else taken) or None
-        with self._naming_errors(f"cannot be read: {what}", READS):
+        with self._naming_errors(f"cannot be read: {what}"):
             return self._get(name)[0]
 
     def create(self, files: Iterable[tuple[str, bytes]]) -> None:
         """Stores new objects."""
         for name, payload in files:
-            with self._naming_errors("cannot be written", WRITES):
+            with self._naming_errors("cannot be written"):
                 self.store.put(name, payload)
 
     def replace(self, head: str, payload: bytes) -> None:
@@ -177,7 +180,7 @@ class ObjectStorage:
 
     def names(self, folder: str) -> list[str]:
         """Returns the names of the objects in a folder."""
-        with self._naming_errors("cannot be read", READS):
+        with self._naming_errors("cannot be read"):
             pages = list(self.store.list(folder))
         names = [str(found["path"]) for page in pages for found in page]
         return [name for name in names if name.startswith(f"{folder}/")]
@@ -187,23 +190,20 @@ class ObjectStorage:
         listed = list(names)
         if listed:
             # Some stores report what is not there.
-            with self._naming_errors("cannot be written", WRITES), suppress(self.errors.NotFoundError):
+            with self._naming_errors("cannot be written"), suppress(FileNotFoundError):
                 self.store.delete(listed)
 
     def _get(self, name: str) -> tuple[bytes | None, Version]:
         """Returns the bytes and the version of an object, or ``None``."""
         try:
             found = self.store.get(name)
-        except self.errors.NotFoundError:
+        except FileNotFoundError:
             return None, Version()
-        meta = found.meta
-        data = found.bytes()
-        assert isinstance(data, bytes | bytearray | memoryview) or hasattr(data, "__buffer__")
-        return bytes(memoryview(data)), _version(meta)
+        return bytes(found.bytes()), _version(found.meta)
 
     def _head(self, name: str, what: str) -> _Head:
         """Returns a head; raises ``CheckpointError`` if its first line is damaged, or of a later version."""
-        with self._naming_errors(f"cannot be read: {what}", READS):
+        with self._naming_errors(f"cannot be read: {what}"):
             data, version = self._get(name)
         if data is None:
             return _Head(_Mark(0, ""), b"", version)
@@ -225,7 +225,7 @@ class ObjectStorage:
 
     def _put_if(self, name: str, data: bytes, before: Version) -> Version | None:
         """Stores an object if it has a version, or does not exist; returns its version, or ``None`` if it had not."""
-        with self._naming_errors("cannot be written", WRITES):
+        with self._naming_errors("cannot be written"):
             try:
                 return _version(self.store.put(name, data, mode=before or "create"))
             except (self.errors.AlreadyExistsError, self.errors.PreconditionError):
@@ -233,8 +233,8 @@ class ObjectStorage:
 
     def _replaced(self, mark: _Mark) -> CheckpointError:
         return CheckpointError(
-            f"another query has taken over the checkpoint {self.name}: start {mark.start} of it has replaced start "
-            f"{self._mark.start}, which is this one; it ends here and has written nothing since"
+            f"another query has taken over the checkpoint {self.name}: its start {mark.start} has replaced this one, "
+            f"its start {self._mark.start}, which ends without a commit; run one query for a checkpoint"
         )
 
     def _contended(self) -> CheckpointError:
@@ -244,7 +244,7 @@ class ObjectStorage:
         )
 
     @contextmanager
-    def _naming_errors(self, fails: str, remedy: str) -> Iterator[None]:
+    def _naming_errors(self, fails: str) -> Iterator[None]:
         """Raises ``CheckpointError`` with the checkpoint instead of an error of the store."""
         errors = self.errors
         try:
@@ -254,20 +254,20 @@ class ObjectStorage:
                 f"the checkpoint {self.name} {fails}: the store denies the access: {_reason(error)}; set credentials "
                 "that may read, write, list and delete there, in the environment or with an object store of obstore"
             ) from error
-        except errors.NotFoundError as error:
-            raise CheckpointError(
-                f"the checkpoint {self.name} {fails}: its bucket or container does not exist: {_reason(error)}; create "
-                "it first"
-            ) from error
-        except errors.NotSupportedError as error:
+        except (errors.NotSupportedError, NotImplementedError) as error:
             raise CheckpointError(
                 f"the checkpoint {self.name} {fails}: the store does not support it: {_reason(error)}; use a store "
                 "with conditional puts, such as S3, Google Cloud Storage or Azure"
             ) from error
-        except (errors.BaseError, NotImplementedError, OSError, ValueError) as error:
+        except (errors.BaseError, OSError, ValueError) as error:
+            reason = _reason(error)
+            if isinstance(error, FileNotFoundError) or any(code in reason for code in _NO_BUCKET):
+                raise CheckpointError(
+                    f"the checkpoint {self.name} {fails}: its bucket or container does not exist: {reason}; create it "
+                    "first"
+                ) from error
             raise CheckpointError(
-                f"the checkpoint {self.name} {fails}: the store does not answer, or with an error: {_reason(error)}; "
-                f"{remedy}"
+                f"the checkpoint {self.name} {fails}: the store does not answer, or with an error: {reason}; {_RETRY}"
             ) from error
 
 
@@ -276,7 +276,7 @@ def _marked(mark: _Mark, payload: bytes) -> bytes:
     return line.encode() + b"\n" + payload
 
 
-def _version(meta: Mapping[str, object] | Version) -> Version:
+def _version(meta: Mapping[str, object]) -> Version:
     """Returns the parts of a version that a store has given."""
     version = Version()
     e_tag, number = meta.get("e_tag"), meta.get("version")
