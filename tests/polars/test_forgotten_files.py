@@ -1,7 +1,7 @@
 """The files that a source has read: each is read once, and a checkpoint does not grow with all files ever read.
 
-These tests catch a name that is forgotten while its file is in the folder, or soon after, so that it is read twice, and a
-log of names that grows without bound.
+These tests catch a name that is forgotten while its file is in the folder, or soon after, so that it is read twice, and
+a log of names that grows without bound.
 """
 
 from __future__ import annotations
