@@ -382,7 +382,7 @@ def test_a_fault_at_any_request_changes_no_table(stride: int, capsys: pytest.Cap
 )
 def test_what_is_no_location_is_an_error(location: CheckpointLocation) -> None:
     """Other URLs, URLs with credentials, and stores that cannot be written to, which are not shown."""
-    with pytest.raises(ArgumentError, match="checkpoint must be") as raised:
+    with pytest.raises(ArgumentError, match="^checkpoint must be a") as raised:
         next(start(location))
     assert "secret" not in str(raised.value)
 

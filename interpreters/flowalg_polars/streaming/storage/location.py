@@ -19,7 +19,7 @@ CheckpointLocation: TypeAlias = str | PathLike[str] | ObjectStore
 
 _SCHEMES: Final = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "memory", "file")
 _VALID: Final = (
-    "the path of a folder, a URL such as s3://bucket/folder, gs://, az:// or memory://name, or a store"
+    "a path such as 'folder', a URL such as s3://bucket/folder, gs://, az:// or memory://name, or a store"
 )
 
 
