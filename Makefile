@@ -112,6 +112,7 @@ faults: $(STAMP) ## kill and damage a streaming query repeatedly; its result mus
 faults-local: $(STAMP) ## kill a query of the local engine a hundred times, and at every call; its tables must not change (minutes)
 	@'$(BIN)/python' -m tests.faults local
 	@POLARS_MAX_THREADS=1 '$(BIN)/python' -m tests.faults crashes
+	@'$(BIN)/python' -m tests.faults stores
 
 cluster-check: $(STAMP) ## run queries on a cluster of processes, and kill executors, workers and drivers (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.faults cluster

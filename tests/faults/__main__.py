@@ -11,6 +11,7 @@ CHECKS: Final = {
     "spark": "tests.faults.spark:check",
     "local": "tests.faults.local:check",
     "crashes": "tests.faults.crashes:check",
+    "stores": "tests.faults.stores:check",
     "kafka": "tests.faults.kafka.check:check",
     "cluster": "tests.faults.cluster.check:check",
     "lakehouse": "tests.faults.lakehouse.check:check",

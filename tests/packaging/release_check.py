@@ -74,6 +74,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "cli": "import subprocess, sys\nfrom pathlib import Path\n"
     "flowalg = Path(sys.executable).with_name('flowalg')\n"
     "assert 'explain' in subprocess.run([flowalg, '--help'], capture_output=True, text=True, check=True).stdout\n",
+    "store": "from flowalg_polars import streaming\nstreaming.drain('memory://release')\n",
     "prometheus": "from flowalg_tools.monitoring.prometheus import prometheus_text\nprometheus_text([])\n",
     "opentelemetry": "from flowalg_tools.monitoring import Monitor\n"
     "from flowalg_tools.monitoring.open_telemetry import instrument\ninstrument(Monitor())\n",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from os import PathLike
 from typing import Final, TypeVar
 
 import polars as pl
@@ -38,6 +37,7 @@ from flowalg_polars.streaming.operators import Cluster
 from flowalg_polars.streaming.options import require_shards
 from flowalg_polars.streaming.query import MicroBatch
 from flowalg_polars.streaming.storage.checkpoint import Checkpoint
+from flowalg_polars.streaming.storage.location import CheckpointLocation
 from flowalg_polars.streaming.storage.placement import shard_of
 
 _TIMES: Final = ("next_watermark", "next_time")
@@ -67,7 +67,7 @@ S = TypeVar("S")
 Out = TypeVar("Out")
 
 
-def open_state(checkpoint: str | PathLike[str], *, stage: int = 0) -> pl.DataFrame:
+def open_state(checkpoint: CheckpointLocation, *, stage: int = 0) -> pl.DataFrame:
     """Returns the live state of one stage in a query's checkpoint: its open windows, or the keys of a computation.
 
     ``stage`` is the number of the stage as in its metrics: from 0, in the order of the pipeline. All tables have the
@@ -99,7 +99,7 @@ def open_state(checkpoint: str | PathLike[str], *, stage: int = 0) -> pl.DataFra
 
 
 def open_keys(
-    checkpoint: str | PathLike[str],
+    checkpoint: CheckpointLocation,
     pipeline: PCollection[object],
     computation: Computation[K, V, S, Out],
     *,
@@ -121,7 +121,7 @@ _ATTEMPTS: Final = 3
 
 
 def _read_stage(
-    checkpoint: str | PathLike[str], stage: int
+    checkpoint: CheckpointLocation, stage: int
 ) -> tuple[StageDescription, tuple[WindowStore, ...]]:
     """Returns the description of a stage, and the state of its shards, as they are committed."""
     for _ in range(_ATTEMPTS - 1):
@@ -134,7 +134,7 @@ def _read_stage(
 
 
 def _read_committed(
-    checkpoint: str | PathLike[str], stage: int
+    checkpoint: CheckpointLocation, stage: int
 ) -> tuple[StageDescription, tuple[WindowStore, ...]]:
     opened = Checkpoint.read(checkpoint)
     assert opened.manifest is not None, "a checkpoint that was read has a manifest"
@@ -163,7 +163,7 @@ def check(
 
 def plan(
     pipeline: PCollection[object] | Mapping[str, PCollection[object]],
-    checkpoint: str | PathLike[str],
+    checkpoint: CheckpointLocation,
     *,
     shards: int | None = None,
     dead_letters: bool = False,
@@ -197,7 +197,7 @@ def plan(
     return change_plan
 
 
-def reshard(checkpoint: str | PathLike[str], shards: int) -> None:
+def reshard(checkpoint: CheckpointLocation, shards: int) -> None:
     """Divides the state in a checkpoint into another number of shards; the query then continues with this number.
 
     Keys are routed again, so it also makes a checkpoint usable after an update of Polars that changes the hash of keys.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from os import PathLike
 from typing import Final, TypedDict
 
 from attrs import frozen
@@ -16,6 +15,7 @@ from flowalg.data.time import duration_of
 from flowalg.pipeline.nodes import Node
 from flowalg.runs.events import Observer
 from flowalg_polars.streaming.reading.inputs import StreamInput
+from flowalg_polars.streaming.storage.location import CheckpointLocation
 
 _LOG: Final = logging.getLogger("flowalg.streaming")
 _ONE_SECOND: Final = timedelta(seconds=1)
@@ -24,7 +24,9 @@ _ONE_SECOND: Final = timedelta(seconds=1)
 class StreamOptions(TypedDict, total=False):
     """The options of a streaming query, as keyword arguments of ``batches`` and ``run``.
 
-    With a ``checkpoint``, a folder, the query goes on where it was stopped or killed. ``shards`` is the number of parts
+    With a ``checkpoint`` the query goes on where it was stopped or killed: the path of a folder, a URL such as
+    ``s3://bucket/folder`` (``gs://``, ``az://``, ``memory://name``), or an object store of ``obstore``. Stores need
+    ``flowalg[store]``, and a start takes the checkpoint over from a query that runs. ``shards`` is the number of parts
     of each stage's state, 1 by default. A checkpoint fixes it, and only ``reshard`` changes it.
 
     A query ends when all available data are read. With ``follow`` it waits for more, and looks for them at each
@@ -52,7 +54,7 @@ class StreamOptions(TypedDict, total=False):
     observer that raises fails the query.
     """
 
-    checkpoint: str | PathLike[str] | None
+    checkpoint: CheckpointLocation | None
     follow: bool
     interval: timedelta
     tick: timedelta | None
@@ -72,7 +74,7 @@ class StreamOptions(TypedDict, total=False):
 class Options:
     """The options of a query as a value, with their defaults, each of which is valid."""
 
-    checkpoint: str | PathLike[str] | None = None
+    checkpoint: CheckpointLocation | None = None
     follow: bool = False
     interval: timedelta = _ONE_SECOND
     tick: timedelta | None = _ONE_SECOND

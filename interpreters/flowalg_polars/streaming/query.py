@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final, Generic, TypeVar, overload
 
 import polars as pl
@@ -296,11 +295,19 @@ class Query:
                         self.closed = True
                         raise
                     if checkpoint is not None:
-                        checkpoint.commit(intent, self.graph.stored(), self.changed_files)
+                        self.commit(checkpoint, intent)
                     if self.options.observers:
                         output = next(iter(batch.by_name.values()))
                         progress = output.progress(time.perf_counter() - started)
                         self.report(QueryAdvanced(self.name, datetime.now(UTC), progress))
+
+    def commit(self, checkpoint: Checkpoint, intent: Intent) -> None:
+        """Commits a micro-batch; the readers forget the files that the checkpoint has forgotten."""
+        readers = {name: reader for name, reader in self.readers.items() if isinstance(reader, FileReader)}
+        folders = {name: reader.folder for name, reader in readers.items()}
+        forgotten = checkpoint.commit(intent, self.graph.stored(), self.changed_files, folders)
+        for name, reader in readers.items():
+            reader.forget(forgotten[name])
 
     def run_to_end(self, write: Callable[[MicroBatches], None]) -> None:
         """Runs the query and calls a function with each micro-batch. What that raises is why the query ends."""
@@ -504,7 +511,7 @@ class Query:
                     "query with a new checkpoint"
                 )
 
-    def require_same_sources(self, folder: Path, intent: Intent) -> None:
+    def require_same_sources(self, folder: str, intent: Intent) -> None:
         """Raises ``CheckpointError`` unless the positions of an intent are those of the inputs of this query."""
         if set(intent.positions) != set(self.readers):
             raise CheckpointError(

@@ -51,8 +51,11 @@ Inputs = Annotated[
     ),
 ]
 Checkpoint = Annotated[
-    Path,
-    typer.Argument(metavar="CHECKPOINT", help="The folder with the checkpoint of a query that does not run."),
+    str,
+    typer.Argument(
+        metavar="CHECKPOINT",
+        help="The folder with the checkpoint of a query that does not run, or its URL in an object store.",
+    ),
 ]
 Output = Annotated[Path, typer.Option(help="The .svg or .png file to write.")]
 ProcessingTime = Annotated[

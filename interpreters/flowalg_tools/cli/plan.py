@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowalg import PCollection
+from flowalg.data.errors import is_url
 from flowalg.errors import ArgumentError
 from flowalg_tools.cli.files import require_extra
 from flowalg_tools.cli.names import load_value
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _STYLES = {"The pipeline can continue": "green", "The pipeline cannot continue": "red"}
 
 
-def plan_changes(pipeline: str, checkpoint: Path, shards: int | None, *, dead_letters: bool) -> bool:
+def plan_changes(pipeline: str, checkpoint: str, shards: int | None, *, dead_letters: bool) -> bool:
     """Prints what a pipeline can continue from a checkpoint, and returns whether it can start from it."""
     loaded = load_outputs(pipeline)
     plan = _plan(loaded, checkpoint, shards, dead_letters=dead_letters)
@@ -29,7 +30,7 @@ def plan_changes(pipeline: str, checkpoint: Path, shards: int | None, *, dead_le
 
 def _plan(
     pipeline: PCollection[object] | Mapping[str, PCollection[object]],
-    checkpoint: Path,
+    checkpoint: str,
     shards: int | None,
     *,
     dead_letters: bool,
@@ -45,7 +46,7 @@ def _plan(
         return flowalg_spark.plan(session, pipeline, query, shards=shards, dead_letters=dead_letters)
 
 
-def divide_local_state(checkpoint: Path, shards: int) -> None:
+def divide_local_state(checkpoint: str, shards: int) -> None:
     """Divides the state in a checkpoint of the local engine into a number of shards."""
     with require_extra("polars"):
         from flowalg_polars import streaming
@@ -53,7 +54,7 @@ def divide_local_state(checkpoint: Path, shards: int) -> None:
     show(f"The state in {checkpoint} has {shards} shards; continue with shards={shards}.")
 
 
-def divide_spark_state(checkpoint: Path, shards: int, into: Path | None, partitions: int | None) -> None:
+def divide_spark_state(checkpoint: str, shards: int, into: Path | None, partitions: int | None) -> None:
     """Divides the state in a checkpoint of Spark into a number of shards, in the new checkpoint ``into``."""
     query = _spark_checkpoint(checkpoint)
     if into is None:
@@ -69,8 +70,9 @@ def divide_spark_state(checkpoint: Path, shards: int, into: Path | None, partiti
     )
 
 
-def _spark_checkpoint(folder: Path) -> Path:
+def _spark_checkpoint(checkpoint: str) -> Path:
     """Returns the checkpoint of a query on Spark in a folder, which may be that of ``flowalg run``."""
+    folder = Path(checkpoint)
     query = folder / "query" if (folder / "query").is_dir() else folder
     if not (query / "offsets").is_dir():
         raise ArgumentError("CHECKPOINT", str(folder), "a folder with the checkpoint of a query")
@@ -89,6 +91,6 @@ def load_outputs(text: str) -> PCollection[object] | Mapping[str, PCollection[ob
     return value
 
 
-def is_local(checkpoint: Path) -> bool:
-    """Returns whether a folder has a checkpoint of the local engine."""
-    return (checkpoint / "manifest").is_file()
+def is_local(checkpoint: str) -> bool:
+    """Returns whether a folder has a checkpoint of the local engine, as a URL of an object store always has."""
+    return is_url(checkpoint) or (Path(checkpoint) / "manifest").is_file()

@@ -14,6 +14,7 @@ from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, event_time
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
 
 if TYPE_CHECKING:
+    from flowalg_polars.streaming.storage.location import CheckpointLocation
     from pyspark.sql import SparkSession
 
 MOST: Final = 100
@@ -34,7 +35,7 @@ WindowReader: TypeAlias = Callable[[int, int], OpenState]
 """Reads the live state of a stage, from its number and the number of all stages."""
 
 
-def local_windows(checkpoint: str | PathLike[str]) -> WindowReader:
+def local_windows(checkpoint: CheckpointLocation) -> WindowReader:
     """Returns a reader of the open windows in the checkpoint of a query of the local engine."""
 
     def read(stage: int, stages: int) -> OpenState:

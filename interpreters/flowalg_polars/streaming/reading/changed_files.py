@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from os import stat_result
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,11 @@ class ChangedFiles:
     def remember(self, files: Iterable[ReadFile]) -> None:
         """Takes note of files that were read."""
         self._read.extend(files)
+
+    def forget(self, names: Set[str]) -> None:
+        """Forgets files: one with such a name is a new one."""
+        if names:
+            self._read = deque(file for file in self._read if file[0] not in names)
 
     def look(self) -> None:
         """Looks at some files, in turn; warns in the log of those that have changed."""

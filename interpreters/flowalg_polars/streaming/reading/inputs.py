@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from os import PathLike
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
@@ -16,6 +17,7 @@ from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 from flowalg.data.errors import ArgumentError, hidden, local_path
 from flowalg.data.metadata import WindowBounds
 from flowalg.data.shapes import BOOLEAN, TIMESTAMP, OptionalOf, Shape, shape_of
+from flowalg.data.time import duration_of
 from flowalg.runs.micro_batches import require_iterable
 from flowalg.watermarks import WatermarkPolicy
 
@@ -74,17 +76,25 @@ class Files:
     into it; one that has changed is reported once, in the log and in the metrics. Files whose name starts with ``.`` or
     ``_``, or ends as a temporary one (``.tmp``, ``.crc``, ``._COPYING_``), are ignored; a folder ``NAME=VALUE`` is an
     error.
+
+    Each file is read once, also one that comes late or has an old time: its name is remembered while it is in the
+    folder, and at least for the time ``forget_after`` it was taken out, seven days by default. Then its checkpoint may
+    forget the name, so that it does not grow with all files that were ever read, and a file with this name is a new
+    one, which is read. With ``None``, and without a checkpoint, names are remembered indefinitely.
     """
 
     folder: str = field(converter=_path)
     format: Format = "parquet"
     per_batch: int = field(default=1, kw_only=True)
+    forget_after: timedelta | None = field(default=timedelta(days=7), kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ArgumentError("Files.format", self.format, f"one of {', '.join(FORMATS)}")
         if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
             raise ArgumentError("Files.per_batch", self.per_batch, "an int of 1 or more")
+        if self.forget_after is not None:
+            duration_of("Files.forget_after", self.forget_after, allow_zero=True)
 
 
 @frozen

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
+from datetime import timedelta
 from typing import Final, TypeAlias, cast
 
 from attrs import frozen
@@ -36,3 +37,14 @@ class Available:
 def files_in(position: Position) -> Sequence[ReadFile]:
     """Returns the files in a position of files: those of the last micro-batch."""
     return cast("Sequence[ReadFile]", position[1:])
+
+
+@frozen
+class SourceFolder:
+    """The folder of a source: the names that are in it now, and when a file that was taken out of it is forgotten.
+
+    ``names`` returns ``None`` if the folder cannot be listed.
+    """
+
+    names: Callable[[], Set[str] | None]
+    forget_after: timedelta | None

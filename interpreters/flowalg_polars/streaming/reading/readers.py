@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Set, Sized
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -48,6 +48,7 @@ from flowalg_polars.streaming.reading.positions import (
     Available,
     Position,
     ReadFile,
+    SourceFolder,
     files_in,
 )
 from flowalg_polars.streaming.reading.topics import MessageReader
@@ -105,7 +106,7 @@ class FileReader:
     """Reads the files of a folder, in the order of their modification.
 
     A position is the number of files read, and those that the last micro-batch has read: all of them are in the
-    checkpoint, and in memory.
+    checkpoint, and in memory, except for those that are forgotten.
     """
 
     source: SourceNode
@@ -197,6 +198,23 @@ class FileReader:
         """Takes note of files that were read."""
         self._read.update(name for name, _ in files)
         self._changes.remember(file for file in files if file[1] is not None)
+
+    @property
+    def folder(self) -> SourceFolder:
+        """The folder, and when its files are forgotten."""
+        return SourceFolder(self._present, self.files.forget_after)
+
+    def _present(self) -> Set[str] | None:
+        """Returns the names in the folder, if it can be listed."""
+        try:
+            return set(os.listdir(self.files.folder))
+        except OSError:
+            return None
+
+    def forget(self, names: Set[str]) -> None:
+        """Forgets files that were taken out of the folder: a file with such a name is a new one."""
+        self._read -= names
+        self._changes.forget(names)
 
     def changed_files(self) -> tuple[str, ...]:
         """Returns the files that were found to have changed after they were read, since it was asked last."""

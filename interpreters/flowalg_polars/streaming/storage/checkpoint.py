@@ -1,8 +1,8 @@
-"""The checkpoint of a streaming query: a folder with a manifest, the intent of the next micro-batch, and segments.
+"""The checkpoint of a streaming query: a manifest, the intent of the next micro-batch, and segments, in a storage.
 
-A micro-batch is committed in this order: the intent (what it reads, and when), the segments of its state, the sink's
-transaction, and the manifest. The manifest is replaced by an atomic rename, so a process that is killed at any point
-goes on with the last manifest, and repeats the micro-batch of the intent: the same rows at the same processing time.
+A micro-batch is committed in this order: the intent (what it reads, and when), the sink's transaction, the segments of
+its state, and the manifest. The manifest is replaced at once, so a process that is killed at any point goes on with the
+last manifest, and repeats the micro-batch of the intent: the same rows at the same processing time.
 
 An intent has the fingerprint of the one before it, so files that were lost, exchanged or restored apart from each other
 do not fit together, and a sink can compare what its table has with what the query has read.
@@ -10,13 +10,9 @@ do not fit together, and a sink can compare what its table has with what the que
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from hashlib import sha256
-from os import PathLike
-from pathlib import Path
 from typing import Final, TypeVar
 from uuid import uuid4
 
@@ -24,40 +20,27 @@ from attrs import define, evolve, field, frozen
 from flowalg_columns.checks.streams import other_format
 from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
 from flowalg_shard.clocks.exchange import InputClocks
-from flowalg_shard.tables.packing import seal
 
-from flowalg.data.errors import CheckpointError, local_folder
+from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
 from flowalg.serialization.stored import read, store
-from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
-from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
-from flowalg_polars.streaming.storage.files import (
-    READS,
-    decoded,
-    make_folder,
-    naming_errors,
-    open_file,
-    read_sealed,
-    replace_file,
-    sync_folder,
-    write_file,
-)
+from flowalg_polars.streaming.reading.positions import FILES, Position, SourceFolder, files_in
+from flowalg_polars.streaming.storage.file_log import CHUNKS, FileLog, StoredFiles, chunks_of
+from flowalg_polars.streaming.storage.files import decoded, read_sealed, sealed
+from flowalg_polars.streaming.storage.location import CheckpointLocation, storage_at
 from flowalg_polars.streaming.storage.placement import placement_fingerprint
+from flowalg_polars.streaming.storage.storage import IDENTITY, INTENT, MANIFEST, READS, Storage
 
 A = TypeVar("A")
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """The version of the layout. A checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
 """The most bytes of a segment that is stored in the manifest."""
 
-_IDENTITY: Final = "query"
-_MANIFEST: Final = "manifest"
-_INTENT: Final = "intent"
 _SEGMENTS: Final = "segments"
 _DRAIN: Final = "drain"
-_LOCK: Final = "lock"
 
 
 @frozen
@@ -132,37 +115,31 @@ class Manifest:
 
 @define
 class Checkpoint:
-    """An open checkpoint; no other process can open it."""
+    """An open checkpoint; no other process can commit a micro-batch to it."""
 
-    folder: Path
+    storage: Storage
     identity: Identity
     manifest: Manifest | None
-    _lock: int | None = None
     _stored: set[str] = field(factory=set)
 
     @classmethod
     @contextmanager
-    def open(cls, folder: str | PathLike[str]) -> Iterator[Checkpoint]:
+    def open(cls, location: CheckpointLocation | Storage) -> Iterator[Checkpoint]:
         """Opens a checkpoint for a start of its query; it is created if it does not exist.
 
-        Raises ``CheckpointError`` if it is in use, damaged, or has files that do not belong together.
+        Raises ``CheckpointError`` if it is in use in a folder, damaged, or has files that do not belong together. In an
+        object store it is taken over from the process that uses it.
         """
-        path = Path(local_folder("checkpoint", folder))
-        with naming_errors(path):
-            make_folder(path)
-            make_folder(path / _SEGMENTS)
-            lock = open_file(path / _LOCK, os.O_RDWR | os.O_CREAT)
-        process = os.getpid()
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as held:
-                raise CheckpointError(
-                    f"the checkpoint {path} is in use by another process; stop that query, or use another checkpoint"
-                ) from held
-            identity = _load(path / _IDENTITY, Identity)
-            manifest = _load(path / _MANIFEST, Manifest)
-            checkpoint = cls(path, identity or Identity(uuid4().hex), manifest, lock)
+        storage = storage_at(location)
+        # What cannot be read is not taken over from a query that runs.
+        for head, kind in ((IDENTITY, Identity), (INTENT, Intent), (MANIFEST, Manifest)):
+            _load(storage, head, kind)
+        # Names are unique: what is there before this start, and not in the manifest then, is never needed again.
+        before = [*storage.names(_SEGMENTS), *storage.names(CHUNKS)]
+        with storage.own():
+            identity = _load(storage, IDENTITY, Identity)
+            manifest = _load(storage, MANIFEST, Manifest)
+            checkpoint = cls(storage, identity or Identity(uuid4().hex), manifest)
             checkpoint._require_together(identity)
             current = checkpoint.identity
             checkpoint._identify(
@@ -172,24 +149,24 @@ class Checkpoint:
                     begun=current.begun or checkpoint._begun is not None,
                 )
             )
-            checkpoint._remove_obsolete()
+            storage.delete(name for name in before if name not in _files_of(manifest))
             yield checkpoint
-        finally:
-            # A process that was forked has the lock, too, and may end earlier or later.
-            if os.getpid() == process:
-                fcntl.flock(lock, fcntl.LOCK_UN)
-            os.close(lock)
 
     @classmethod
-    def read(cls, folder: str | PathLike[str]) -> Checkpoint:
+    def read(cls, location: CheckpointLocation | Storage) -> Checkpoint:
         """Returns a checkpoint as it is now; a query may be using it. Raises ``CheckpointError`` if there is none."""
-        path = Path(local_folder("checkpoint", folder))
-        manifest = _load(path / _MANIFEST, Manifest)
+        storage = storage_at(location)
+        manifest = _load(storage, MANIFEST, Manifest)
         if manifest is None:
             raise CheckpointError(
-                f"{path} is no checkpoint of the local engine, or its query has not committed a micro-batch yet"
+                f"{storage.name} is no checkpoint of the local engine, or its query has not committed a micro-batch yet"
             )
-        return cls(path, Identity(manifest.intent.query), manifest)
+        return cls(storage, Identity(manifest.intent.query), manifest)
+
+    @property
+    def folder(self) -> str:
+        """The path or URL of the checkpoint, for messages."""
+        return self.storage.name
 
     def _require_together(self, identity: Identity | None) -> None:
         """Raises ``CheckpointError`` unless the files are those of one query at one time."""
@@ -197,16 +174,16 @@ class Checkpoint:
         done = None if manifest is None else manifest.intent
         intents = [intent for intent in (done, begun) if intent is not None]
         if identity is None and intents:
-            raise self._torn(f"its file {_IDENTITY!r} is missing, and it has micro-batch {intents[0].batch}")
+            raise self._torn(f"its file {IDENTITY!r} is missing, and it has micro-batch {intents[0].batch}")
         if begun is None and (done is not None or (identity is not None and identity.begun)):
             last = (
                 "it has begun a micro-batch" if done is None else f"it has committed micro-batch {done.batch}"
             )
             raise self._torn(f"its intent is missing, and {last}")
-        for name, intent in ((_MANIFEST, done), (_INTENT, begun)):
+        for name, intent in ((MANIFEST, done), (INTENT, begun)):
             if intent is not None and intent.query != self.identity.query:
                 raise self._torn(
-                    f"its {name} is of the query {intent.query}, and its file {_IDENTITY!r} of {self.identity.query}"
+                    f"its {name} is of the query {intent.query}, and its file {IDENTITY!r} of {self.identity.query}"
                 )
         if begun is None:
             return
@@ -231,26 +208,16 @@ class Checkpoint:
             "start the query with a new checkpoint"
         )
 
-    def _require_locked(self) -> None:
-        """Raises ``CheckpointError`` if the folder is another one than was opened, which another query may use."""
-        assert self._lock is not None, "the checkpoint is open"
-        try:
-            held = os.path.samestat(os.fstat(self._lock), os.stat(self.folder / _LOCK))
-        except OSError:
-            held = False
-        if not held:
-            raise CheckpointError(
-                f"the checkpoint {self.folder}, or its file {_LOCK!r}, was removed, moved or replaced since this query "
-                "was started, so another query may use it; start the query again"
-            )
-
     def _identify(self, identity: Identity) -> None:
-        _replace(self.folder / _IDENTITY, identity)
+        self._replace(IDENTITY, identity)
         self.identity = identity
+
+    def _replace(self, head: str, value: object) -> None:
+        self.storage.replace(head, sealed(head, store((FORMAT, value))))
 
     @property
     def _begun(self) -> Intent | None:
-        return _load(self.folder / _INTENT, Intent)
+        return _load(self.storage, INTENT, Intent)
 
     @property
     def intent(self) -> Intent | None:
@@ -261,8 +228,8 @@ class Checkpoint:
 
     def begin(self, intent: Intent) -> None:
         """Stores what the next micro-batch reads."""
-        self._require_locked()
-        _replace(self.folder / _INTENT, intent)
+        self.storage.require_owned()
+        self._replace(INTENT, intent)
         if not self.identity.begun:
             self._identify(evolve(self.identity, begun=True))
 
@@ -271,70 +238,65 @@ class Checkpoint:
         intent: Intent,
         stages: Sequence[tuple[StageDescription, Sequence[OperatorState]]],
         changed: Mapping[str, Sequence[str]],
-    ) -> None:
-        """Stores the state after a micro-batch, and the ``changed`` files of sources, which were reported."""
-        self._require_locked()
-        small: dict[str, bytes] = {}
+        folders: Mapping[str, SourceFolder] | None = None,
+    ) -> Mapping[str, Set[str]]:
+        """Stores the state after a micro-batch, and the ``changed`` files of sources, which were reported.
+
+        ``folders`` are those of the sources that read files. Returns the files of each source that are forgotten.
+        """
+        self.storage.require_owned()
+        small = self._store(
+            segment for _, states in stages for state in states for segment in state.windows.segments
+        )
         stored = tuple(
-            StoredStage(description, tuple(self._store(state, small) for state in states))
+            StoredStage(description, tuple(_stored_shard(state) for state in states))
             for description, states in stages
         )
-        if self._stored:
-            with naming_errors(self.folder):
-                sync_folder(self.folder / _SEGMENTS)
-        manifest = Manifest(intent, stored, small, placement_fingerprint(), self._add_files(intent, changed))
-        _replace(self.folder / _MANIFEST, manifest)
+        logs = self._add_files(intent, changed, folders or {})
+        files = {source: log.stored for source, log in logs.items()}
+        before = _files_of(self.manifest)
+        manifest = Manifest(intent, stored, small, placement_fingerprint(), files)
+        self._replace(MANIFEST, manifest)
         self.manifest = manifest
-        self._remove_obsolete()
+        # Not whatever the manifest lacks: a start that has taken over may have stored more since.
+        obsolete = before - _files_of(manifest)
+        self.storage.delete(obsolete)
+        self._stored -= obsolete
+        return {source: log.forgotten for source, log in logs.items()}
+
+    def _store(self, segments: Iterable[Segment]) -> dict[str, bytes]:
+        """Stores the segments that are not stored yet: large ones in files; returns the small ones."""
+        small: dict[str, bytes] = {}
+        large: dict[str, Segment] = {}
+        for segment in segments:
+            path = _path(segment.name)
+            if path in self._stored:
+                continue
+            if len(segment.packed) <= _SMALL:
+                small[segment.name] = segment.packed
+            else:
+                large[path] = segment
+        self.storage.create((path, sealed(path, segment.packed)) for path, segment in large.items())
+        self._stored |= set(large)
+        return small
 
     def files(self, source: str) -> FileLog:
         """Returns the log of the files that a source has read."""
         files = {} if self.manifest is None else self.manifest.files
-        return FileLog(self.folder, source, files.get(source, StoredFiles()))
+        return FileLog(self.storage, source, files.get(source, StoredFiles()))
 
-    def _add_files(self, intent: Intent, changed: Mapping[str, Sequence[str]]) -> Mapping[str, StoredFiles]:
+    def _add_files(
+        self, intent: Intent, changed: Mapping[str, Sequence[str]], folders: Mapping[str, SourceFolder]
+    ) -> Mapping[str, FileLog]:
         """Returns the logs of files after a micro-batch."""
         before = {} if self.manifest is None else self.manifest.intent.positions
         logs = {source: self.files(source) for source, kind in intent.kinds.items() if kind == FILES}
         for source, log in logs.items():
             position = intent.positions[source]
             read = files_in(position) if position != before.get(source) else ()
-            log.add([*read, *((name, None) for name in changed.get(source, ()))])
-        return {source: log.stored for source, log in logs.items()}
-
-    def _store(self, state: OperatorState, small: dict[str, bytes]) -> StoredShard:
-        """Stores the segments of a shard that are not stored yet: a small one in the manifest, others in files."""
-        names = []
-        for segment in state.windows.segments:
-            names.append(segment.name)
-            if segment.name in self._stored:
-                continue
-            packed = segment.packed
-            if len(packed) <= _SMALL:
-                small[segment.name] = packed
-            else:
-                with naming_errors(self.folder):
-                    write_file(self._segment(segment.name), seal(packed, segment.name))
-                self._stored.add(segment.name)
-        return StoredShard(state.input_clocks, state.side_input, tuple(names))
-
-    def _segment(self, name: str) -> Path:
-        return self.folder / _SEGMENTS / name
-
-    def _remove_obsolete(self) -> None:
-        """Removes the files of segments that the manifest does not have."""
-        manifest = self.manifest
-        segments = {
-            name
-            for stage in (() if manifest is None else manifest.stages)
-            for shard in stage.shards
-            for name in shard.segments
-        }
-        with naming_errors(self.folder):
-            for name in os.listdir(self.folder / _SEGMENTS):
-                if name not in segments:
-                    os.unlink(self._segment(name))
-        self._stored &= segments
+            entries = [*read, *((name, None) for name in changed.get(source, ()))]
+            log.add(entries, intent.time, folders.get(source))
+        return logs
 
     def restore(self, shard: StoredShard, *, evaluate_all: bool) -> OperatorState:
         """Returns the state of a shard. Raises ``CheckpointError`` if it is damaged."""
@@ -347,13 +309,13 @@ class Checkpoint:
 
             what = f"its segment {name}"
             if name in small:
-                return decoded(self.folder, what, small[name], decode)
-            restored = read_sealed(self.folder, self._segment(name), what, decode)
+                return decoded(self.storage, what, small[name], decode)
+            restored = read_sealed(self.storage, _path(name), what, decode)
             if restored is None:
                 raise CheckpointError(
                     f"the checkpoint {self.folder} is damaged: its segment {name} is missing; {READS}"
                 )
-            self._stored.add(name)
+            self._stored.add(_path(name))
             return restored
 
         windows = WindowStore.restore(shard.segments, segment)
@@ -362,12 +324,7 @@ class Checkpoint:
     @property
     def drain_requested(self) -> bool:
         """Whether ``drain`` was called for this checkpoint."""
-        with naming_errors(self.folder, "cannot be read"):
-            try:
-                os.close(open_file(self.folder / _DRAIN, os.O_RDONLY))
-            except FileNotFoundError:
-                return False
-        return True
+        return self.storage.read(_DRAIN, "its request to drain") is not None
 
 
 def new_query_id() -> str:
@@ -375,37 +332,53 @@ def new_query_id() -> str:
     return uuid4().hex
 
 
-def drain(checkpoint: str | PathLike[str]) -> None:
+def drain(checkpoint: CheckpointLocation) -> None:
     """Ends all inputs of the query with this checkpoint.
 
     The query reads what is available, and then advances the watermark to the end of time: all windows close and emit
     their last panes. A query that runs does so at its next micro-batch, and ends.
     """
-    path = Path(local_folder("checkpoint", checkpoint))
-    with naming_errors(path):
-        make_folder(path)
-        write_file(path / _DRAIN, b"")
+    storage_at(checkpoint).create([(_DRAIN, b"")])
 
 
-def _load(path: Path, kind: type[A]) -> A | None:
+def _path(segment: str) -> str:
+    """Returns the file of a segment."""
+    return f"{_SEGMENTS}/{segment}"
+
+
+def _stored_shard(state: OperatorState) -> StoredShard:
+    """Returns the state of a shard as a manifest has it."""
+    return StoredShard(
+        state.input_clocks, state.side_input, tuple(segment.name for segment in state.windows.segments)
+    )
+
+
+def _files_of(manifest: Manifest | None) -> Set[str]:
+    """Returns the files that a manifest needs."""
+    if manifest is None:
+        return frozenset()
+    segments = {
+        _path(name)
+        for stage in manifest.stages
+        for shard in stage.shards
+        for name in shard.segments
+        if name not in manifest.small
+    }
+    return segments | chunks_of(manifest.files.values())
+
+
+def _load(storage: Storage, head: str, kind: type[A]) -> A | None:
     """Returns a stored value; ``None`` if there is none. Raises ``CheckpointError`` if it is damaged."""
-    folder = path.parent
 
     def decode(payload: bytes) -> A:
         version, value = read(payload, tuple)
         if version != FORMAT:
-            raise other_format(f"the checkpoint {folder}", version, FORMAT)
+            raise other_format(f"the checkpoint {storage.name}", version, FORMAT)
         if not isinstance(value, kind):
             raise CheckpointError(
-                f"the checkpoint {folder} is damaged: its {path.name} has {type(value).__name__} instead of "
+                f"the checkpoint {storage.name} is damaged: its {head} has {type(value).__name__} instead of "
                 f"{kind.__name__}; restore a copy, or start the query with a new checkpoint"
             )
         return value
 
-    return read_sealed(folder, path, f"its {path.name}", decode)
-
-
-def _replace(path: Path, value: object) -> None:
-    """Replaces a file of a checkpoint by an atomic rename."""
-    with naming_errors(path.parent):
-        replace_file(path, store((FORMAT, value)))
+    return read_sealed(storage, head, f"its {head}", decode)
