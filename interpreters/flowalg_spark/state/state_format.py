@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """The version of the layout; a state of another version is rejected."""
 
 _SMALL: Final = 1 << 20

@@ -29,6 +29,7 @@ from flowalg_shard.tables.packing import seal
 
 from flowalg.data.errors import CheckpointError, local_folder
 from flowalg.data.time import ProcessingTime
+from flowalg.runs.placement import PLACEMENT
 from flowalg_polars.streaming.reading.positions import FILES, Position, files_in
 from flowalg_polars.streaming.storage.file_log import FileLog, StoredFiles
 from flowalg_polars.streaming.storage.files import (
@@ -42,11 +43,10 @@ from flowalg_polars.streaming.storage.files import (
     sync_folder,
     write_file,
 )
-from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
 A = TypeVar("A")
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """The version of the layout. A checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -114,14 +114,14 @@ class StoredStage:
 class Manifest:
     """The state of a query after a micro-batch: what it has read, and the state of its stages.
 
-    ``small`` has the bytes of small segments. ``placement`` is the fingerprint of the hash that places keys on shards,
-    and ``files`` the logs of the files that sources have read.
+    ``small`` has the bytes of small segments. ``placement`` is the name of the hash that places keys on shards, and
+    ``files`` the logs of the files that sources have read.
     """
 
     intent: Intent
     stages: tuple[StoredStage, ...]
     small: Mapping[str, bytes]
-    placement: int
+    placement: str
     files: Mapping[str, StoredFiles] = field(factory=dict)
 
     @property
@@ -282,7 +282,7 @@ class Checkpoint:
         if self._stored:
             with naming_errors(self.folder):
                 sync_folder(self.folder / _SEGMENTS)
-        manifest = Manifest(intent, stored, small, placement_fingerprint(), self._add_files(intent, changed))
+        manifest = Manifest(intent, stored, small, PLACEMENT, self._add_files(intent, changed))
         _replace(self.folder / _MANIFEST, manifest)
         self.manifest = manifest
         self._remove_obsolete()
