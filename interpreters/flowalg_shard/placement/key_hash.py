@@ -74,10 +74,18 @@ def _hash_values(array: _Array, seeds: Words) -> Words:
             return hash_words(np.where(np.isnan(floats), _NAN, floats.view(np.uint64)), seeds)
         case pa.Decimal128Array():
             return _hash_decimals(array.cast(arrow_type(shapes.DECIMAL)), seeds)
-        case pa.IntegerArray() | pa.TimestampArray() | pa.DurationArray():
-            return hash_words(_numbers(array.cast(pa.int64()).view(pa.uint64())), seeds)
+        case pa.TimestampArray():
+            return _hash_integers(array.cast(pa.timestamp("us", array.type.tz)), seeds)
+        case pa.DurationArray():
+            return _hash_integers(array.cast(pa.duration("us")), seeds)
+        case pa.IntegerArray():
+            return _hash_integers(array, seeds)
         case _:
             return _hash_texts(array.cast(pa.large_binary()), seeds)
+
+
+def _hash_integers(array: _Array, seeds: Words) -> Words:
+    return hash_words(_numbers(array.cast(pa.int64()).view(pa.uint64())), seeds)
 
 
 def _numbers(array: _Array) -> npt.NDArray[Any]:
