@@ -140,7 +140,9 @@ def test_keys_that_another_hash_has_placed_are_placed_again(
         with monkeypatch.context() as patched:
             patched.setattr(grouping, "shard_of", lambda key, shards: shard_of([sql.lit(0), *key], shards))
             patched.setattr(lowering, "PLACEMENT", placement)
-            run_to_end(compiled(spark, CHAIN, tmp_path / "in"), tmp_path / "out", tmp_path / checkpoint)
+            run_to_end(
+                compiled(spark, CHAIN, tmp_path / "in"), tmp_path / f"{checkpoint} out", tmp_path / checkpoint
+            )
 
     run_query("another", "xxh64-0")
     found = plan(spark, CHAIN, tmp_path / "another", shards=2)

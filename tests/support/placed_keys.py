@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -113,12 +111,23 @@ _SCALARS: Final[tuple[_Values, ...]] = (
 
 def _optional(inner: _Values) -> _Values:
     shape, values = inner
-    return (shape if isinstance(shape, shapes.MaybeOf) else shapes.optional(shape)), st.none() | values
+    return inner if isinstance(shape, shapes.Nullable) else (shapes.optional(shape), st.none() | values)
 
 
 def _maybe(inner: _Values) -> _Values:
     shape, values = inner
+    if isinstance(shape, shapes.Nullable):
+        return inner
     return shapes.MaybeOf(shape), st.just(Nothing) | values.map(Some)
+
+
+def _set(inner: _Values) -> _Values:
+    shape, values = inner
+    return shapes.SetOf(shape), st.frozensets(values, max_size=4)
+
+
+def _tuple(inner: list[_Values]) -> _Values:
+    return shapes.TupleOf(tuple(shape for shape, _ in inner)), st.tuples(*(values for _, values in inner))
 
 
 def _pair(key: _Values, value: _Values) -> _Values:
@@ -126,22 +135,12 @@ def _pair(key: _Values, value: _Values) -> _Values:
 
 
 def _nested(inner: SearchStrategy[_Values]) -> SearchStrategy[_Values]:
-    present = inner.filter(lambda values: not isinstance(values[0], shapes.Nullable))
-    makers: tuple[Callable[[_Values], _Values], ...] = (
-        lambda item: (shapes.SetOf(item[0]), st.frozensets(item[1], max_size=4)),
-    )
-    tuples = st.lists(inner, min_size=1, max_size=3).map(
-        lambda items: (shapes.TupleOf(tuple(shape for shape, _ in items)), st.tuples(*(v for _, v in items)))
-    )
-    return reduce(
-        or_,
-        (
-            present.map(_optional),
-            present.map(_maybe),
-            tuples,
-            st.builds(_pair, inner, inner),
-            *(inner.map(make) for make in makers),
-        ),
+    return st.one_of(
+        inner.map(_optional),
+        inner.map(_maybe),
+        inner.map(_set),
+        st.lists(inner, min_size=1, max_size=3).map(_tuple),
+        st.builds(_pair, inner, inner),
     )
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-from flowalg_columns.arrow_types import arrow_type
 
-from flowalg.data import shapes
+from flowalg.data.shapes import DECIMAL_PRECISION, DECIMAL_SCALE
 from flowalg.runs.placement import SEED
 from flowalg_shard.placement.xxh64 import Words, hash_bytes, hash_halves, hash_words
 from flowalg_shard.tables.columns import SHARD
@@ -73,7 +72,7 @@ def _hash_values(array: _Array, seeds: Words) -> Words:
             floats = _numbers(array.cast(pa.float64())) + 0.0
             return hash_words(np.where(np.isnan(floats), _NAN, floats.view(np.uint64)), seeds)
         case pa.Decimal128Array():
-            return _hash_decimals(array.cast(arrow_type(shapes.DECIMAL)), seeds)
+            return _hash_decimals(array.cast(pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE)), seeds)
         case pa.TimestampArray():
             return _hash_integers(array.cast(pa.timestamp("us", array.type.tz)), seeds)
         case pa.DurationArray():

@@ -18,6 +18,7 @@ _LANE_SEEDS: Final[Words] = _FIRST_LANES.astype(np.uint64)
 _LANE_TURNS: Final = (1, 7, 12, 18)
 _STRIPE: Final = 32
 _WORD: Final = 8
+_HALF: Final = 4
 
 
 def hash_words(words: Words, seeds: Words) -> Words:
@@ -27,13 +28,13 @@ def hash_words(words: Words, seeds: Words) -> Words:
 
 def hash_halves(halves: npt.NDArray[np.uint32], seeds: Words) -> Words:
     """Returns the hashes of values of 4 bytes."""
-    return _avalanche(_add_halves(seeds + _PRIME5 + np.uint64(4), halves))
+    return _avalanche(_add_halves(seeds + _PRIME5 + np.uint64(_HALF), halves))
 
 
 def hash_bytes(data: npt.NDArray[np.uint8], starts: Lengths, lengths: Lengths, seeds: Words) -> Words:
     """Returns the hashes of values of any length: ``lengths`` bytes of ``data`` from ``starts``.
 
-    A pass takes the next bytes of all values that have so many, so the number of passes is that of the longest value.
+    A pass takes the next bytes of all values that have so many.
     """
     # Words begin at any byte, and the last ones may end after the data.
     padded = np.concatenate([data, np.zeros(_WORD - 1, np.uint8)])
@@ -44,25 +45,18 @@ def hash_bytes(data: npt.NDArray[np.uint8], starts: Lengths, lengths: Lengths, s
     if len(long):
         digests[long] = _hash_stripes(words, starts[long], lengths[long] // _STRIPE, seeds[long])
     digests += lengths.astype(np.uint64)
-    position, rest = starts + lengths // _STRIPE * _STRIPE, lengths % _STRIPE
-    rows = np.flatnonzero(rest >= _WORD)
-    while len(rows):
-        digests[rows] = _add_words(digests[rows], words[position[rows]])
-        position[rows] += _WORD
-        rest[rows] -= _WORD
-        rows = rows[rest[rows] >= _WORD]
-    rows = np.flatnonzero(rest >= 4)
-    if len(rows):
-        digests[rows] = _add_halves(digests[rows], halves[position[rows]])
-        position[rows] += 4
-        rest[rows] -= 4
-    rows = np.flatnonzero(rest)
-    while len(rows):
-        byte = padded[position[rows]].astype(np.uint64)
-        digests[rows] = _rotate(digests[rows] ^ byte * _PRIME5, 11) * _PRIME1
-        position[rows] += 1
-        rest[rows] -= 1
-        rows = rows[rest[rows] > 0]
+    # The rest of a value is up to three words, a half of one, and up to three bytes.
+    for offset in range(0, _STRIPE - _WORD, _WORD):
+        rows = np.flatnonzero((lengths & (_STRIPE - 1)) >= offset + _WORD)
+        places = (starts + (lengths & -_STRIPE))[rows] + offset
+        digests[rows] = _add_words(digests[rows], words[places])
+    rows = np.flatnonzero((lengths & (_WORD - 1)) >= _HALF)
+    places = (starts + (lengths & -_WORD))[rows]
+    digests[rows] = _add_halves(digests[rows], halves[places])
+    for offset in range(_HALF - 1):
+        rows = np.flatnonzero((lengths & (_HALF - 1)) > offset)
+        places = (starts + (lengths & -_HALF))[rows] + offset
+        digests[rows] = _add_bytes(digests[rows], data[places])
     return _avalanche(digests)
 
 
@@ -90,6 +84,10 @@ def _add_words(digests: Words, words: Words) -> Words:
 
 def _add_halves(digests: Words, halves: npt.NDArray[np.uint32]) -> Words:
     return _rotate(digests ^ halves.astype(np.uint64) * _PRIME1, 23) * _PRIME2 + _PRIME3
+
+
+def _add_bytes(digests: Words, data: npt.NDArray[np.uint8]) -> Words:
+    return _rotate(digests ^ data.astype(np.uint64) * _PRIME5, 11) * _PRIME1
 
 
 def _round(lanes: Words | np.uint64, words: Words) -> Words:
