@@ -27,7 +27,7 @@ def placed_by_spark(spark: SparkSession, cases: Sequence[Keys]) -> list[list[tup
         pl.DataFrame([column.alias(f"{number} {column.name}") for column in case.columns.iter_columns()])
         for number, case in enumerate(cases)
     ]
-    frame = spark.createDataFrame(pl.concat(tables, how="horizontal", strict=False).to_arrow())
+    frame = spark.createDataFrame(pl.concat(tables, how="horizontal_extend").to_arrow())
     columns: list[Sql] = []
     for number, table in enumerate(tables):
         key = [col(name) for name in table.columns]
