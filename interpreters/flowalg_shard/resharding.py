@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from flowalg_shard.operators import OperatorState, pack_side, unpack_side
+from flowalg_shard.placement.key_hash import shards_of
 from flowalg_shard.state.window_store import KEY_HASH, Segment, WindowStore
 from flowalg_shard.step.side_inputs import SideState, by_window
 from flowalg_shard.tables.columns import END, SHARD, START
 from flowalg_shard.tables.packing import stack
 
-Route: TypeAlias = Callable[[pl.DataFrame, Sequence[str]], pl.Series]
-"""Returns the new shard of each row of a table, given the names of the columns of its key."""
 
-
-def reshard(states: Sequence[OperatorState], shards: Sequence[int], route: Route) -> list[OperatorState]:
-    """Returns the state of a stage in other shards, in which each key is where ``route`` sends it.
+def reshard(states: Sequence[OperatorState], shards: Sequence[int]) -> list[OperatorState]:
+    """Returns the state of a stage in the shards with the ids ``shards``, each key in the shard of its hash.
 
     The clocks are the same in all shards, and so are the windows of a side input. The elements that wait for a side
     input may be in any shard.
@@ -26,11 +23,14 @@ def reshard(states: Sequence[OperatorState], shards: Sequence[int], route: Route
     clocks = states[0].input_clocks
     if any(state.side_input for state in states):
         return [OperatorState(clocks, side_input=side) for side in _reshard_sides(states, len(shards))]
-    return [OperatorState(clocks, store) for store in _reshard_windows(states, shards, route)]
+    return [OperatorState(clocks, store) for store in _reshard_windows(states, shards)]
 
 
-def count_misplaced(states: Mapping[int, OperatorState], route: Route) -> int:
-    """Returns how many windows, or keys of a computation, are in another shard than ``route`` sends them to."""
+def count_misplaced(states: Mapping[int, OperatorState]) -> int:
+    """Returns how many windows, or keys of a computation, are in another shard than that of their hash.
+
+    ``states`` are those of all shards, by id.
+    """
     parts = [(shard, part) for shard, state in states.items() for part in state.windows.parts]
     if not parts:
         return 0
@@ -41,7 +41,7 @@ def count_misplaced(states: Mapping[int, OperatorState], route: Route) -> int:
             for shard, part in parts
         ]
     )
-    return int((route(rows, key) != rows[SHARD]).sum())
+    return int((_place(rows, key, sorted(states)) != rows[SHARD]).sum())
 
 
 def _key_of(segment: Segment) -> list[str]:
@@ -49,9 +49,12 @@ def _key_of(segment: Segment) -> list[str]:
     return [name for name in segment.hashed if name not in (START, END)]
 
 
-def _reshard_windows(
-    states: Sequence[OperatorState], shards: Sequence[int], route: Route
-) -> list[WindowStore]:
+def _place(rows: pl.DataFrame, key: Sequence[str], shards: Sequence[int]) -> pl.Series:
+    """Returns the id of the shard of each row; ``shards`` are the ids of all shards, in order."""
+    return pl.Series(shards, dtype=pl.Int32()).gather(shards_of(rows, key, len(shards)))
+
+
+def _reshard_windows(states: Sequence[OperatorState], shards: Sequence[int]) -> list[WindowStore]:
     """Returns the windows, or the keys of a computation, by the shard of their key; each in one segment."""
     parts = [part for state in states for part in state.windows.parts]
     for part in parts:
@@ -63,9 +66,7 @@ def _reshard_windows(
     if windows.is_empty() and panes.is_empty():
         return [WindowStore()] * len(shards)
     hashed, key = parts[0].segment.hashed, _key_of(parts[0].segment)
-    divided = zip(
-        *(_divide(table, shards, lambda rows: route(rows, key)) for table in (windows, panes)), strict=True
-    )
+    divided = zip(*(_divide(table, key, shards) for table in (windows, panes)), strict=True)
     return [
         WindowStore()
         if own.is_empty()
@@ -74,14 +75,12 @@ def _reshard_windows(
     ]
 
 
-def _divide(
-    table: pl.DataFrame, shards: Sequence[int], shard_of: Callable[[pl.DataFrame], pl.Series]
-) -> list[pl.DataFrame]:
+def _divide(table: pl.DataFrame, key: Sequence[str], shards: Sequence[int]) -> list[pl.DataFrame]:
     """Returns the rows of each shard, in order."""
     if table.is_empty():
         return [table] * len(shards)
-    shard_numbers = shard_of(table)
-    return [table.filter(shard_numbers == shard) for shard in shards]
+    placed = _place(table, key, shards)
+    return [table.filter(placed == shard) for shard in shards]
 
 
 def _reshard_sides(states: Sequence[OperatorState], shards: int) -> list[bytes]:

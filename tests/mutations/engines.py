@@ -54,9 +54,9 @@ ENGINES: Final = (
             Mutant(
                 "keys stay in their shard when the state is divided",
                 "keys are independent, so the state of a key goes where its elements go",
-                "_reshard_windows",
-                "lambda rows: route(rows, key)",
-                "lambda rows: pl.repeat(0, rows.height, dtype=pl.Int32(), eager=True)",
+                "_place",
+                "shards_of(rows, key, len(shards))",
+                "pl.repeat(0, rows.height, dtype=pl.Int32(), eager=True)",
             ),
             Mutant(
                 "elements that wait for a side input are lost when the state is divided",

@@ -22,8 +22,8 @@ import flowalg_sinks
 import polars as pl
 import pytest
 from flowalg_polars import PolarsBatch, streaming
-from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput, graph
-from flowalg_polars.streaming.storage.placement import placement_fingerprint
+from flowalg_polars.streaming import Files, Frames, MicroBatch, Records, StreamInput
+from flowalg_polars.streaming.storage import checkpoint as checkpoints
 from flowalg_shard.step import bundle
 from flowalg_sinks import SQLite
 from flowalg_tools.live import show
@@ -63,7 +63,6 @@ from flowalg.errors import (
 from flowalg.triggers import AfterDelay, AtSignal
 from flowalg.watermarks import Observation
 from flowalg.windows import WindowFn
-from tests.support.programs import run_code
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
@@ -374,23 +373,23 @@ def test_a_damaged_or_different_checkpoint_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_placement_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
-    """A query with several shards does not go on if keys have other hashes; with one shard the hash has no effect."""
-    list(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=shards))
-    monkeypatch.setattr(graph, "placement_fingerprint", lambda: placement_fingerprint() + 1)
+    """A query with several shards goes on with another hash of keys only after resharding; one shard needs none."""
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints, "PLACEMENT", "xxh64-0")
+        list(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=shards))
     goes_on = streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=shards)
     if shards == 1:
         assert list(goes_on) == []
     else:
         with pytest.raises(
-            CheckpointError, match="a version of Polars with another hash of keys; this is Polars"
+            CheckpointError,
+            match=r"by the hash 'xxh64-0', and this version of flowalg by 'xxh64-1'; continue .* or reshard",
         ):
             next(goes_on)
-
-
-def test_the_fingerprint_of_the_placement_is_that_of_any_process() -> None:
-    """Another process computes the same fingerprint, so a query goes on after a restart."""
-    program = "from flowalg_polars.streaming.storage.placement import *; print(placement_fingerprint())"
-    assert int(run_code(program)) == placement_fingerprint()
+        streaming.reshard(tmp_path, shards)
+        assert (
+            list(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=shards)) == []
+        )
 
 
 def test_bad_arguments_name_what_is_valid() -> None:

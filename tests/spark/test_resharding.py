@@ -10,8 +10,11 @@ import pytest
 from attrs import frozen
 from flowalg_laws.kit.shop import BATCHES, Sale
 from flowalg_spark import check_checkpoint, open_state, plan, reshard, streaming
+from flowalg_spark.encoding import sql
 from flowalg_spark.session import PARTITIONS_KEY, replace_settings
 from flowalg_spark.sinks import SQLite, upsert
+from flowalg_spark.streaming import grouping, lowering
+from flowalg_spark.streaming.grouping import shard_of
 from flowalg_spark.streaming.interpreter import run_to_end
 from pyspark.sql import SparkSession
 
@@ -125,6 +128,32 @@ def test_keys_of_all_types_are_found_again(spark: SparkSession, tmp_path: Path) 
     elements = {pane.element for pane in run.panes}
     assert elements == {KV(_everything(visit), 2) for visit in visits}
     assert len(run.panes) == len(elements)
+
+
+def test_keys_that_another_hash_has_placed_are_placed_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of another hash is refused until resharding; keys in other shards than by their hash are damage."""
+    write_batches(tmp_path / "in", Sale, BATCHES[:2], ends=False)
+
+    def run_query(checkpoint: str, placement: str) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(grouping, "shard_of", lambda key, shards: shard_of([sql.lit(0), *key], shards))
+            patched.setattr(lowering, "PLACEMENT", placement)
+            run_to_end(
+                compiled(spark, CHAIN, tmp_path / "in"), tmp_path / f"{checkpoint} out", tmp_path / checkpoint
+            )
+
+    run_query("another", "xxh64-0")
+    found = plan(spark, CHAIN, tmp_path / "another", shards=2)
+    assert not found.accepted
+    assert "by the hash 'xxh64-0' and are now by 'xxh64-1'; continue with the version" in str(found)
+    reshard(spark, tmp_path / "another", tmp_path / "resharded", shards=2)
+    assert plan(spark, CHAIN, tmp_path / "resharded", shards=2).accepted
+    reshard(spark, tmp_path / "resharded", tmp_path / "again", shards=3)
+    run_query("damaged", "xxh64-1")
+    with pytest.raises(CheckpointError, match=r"is damaged: \d+ keys are not in the shards of their hash"):
+        reshard(spark, tmp_path / "damaged", tmp_path / "repaired", shards=2)
 
 
 @pytest.mark.thorough

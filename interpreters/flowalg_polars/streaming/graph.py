@@ -37,6 +37,7 @@ from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode, StageNode
 from flowalg.plan.plan import Plan
 from flowalg.runs.metrics import SourceMetrics, StageMetrics
+from flowalg.runs.placement import PLACEMENT
 from flowalg.watermarks import SourceClock, WatermarkPolicy
 from flowalg_polars.lowering.computation_rows import PreparedComputation
 from flowalg_polars.lowering.metadata import compile_metadata
@@ -52,7 +53,6 @@ from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.rows import Elements, prepare_grouping
 from flowalg_polars.streaming.side_reads import LookedUp, Paired, PairedInPython, SideRead
 from flowalg_polars.streaming.storage.checkpoint import Checkpoint
-from flowalg_polars.streaming.storage.placement import placement_fingerprint
 
 Arrivals: TypeAlias = Mapping[str, Arrival]
 """What the sources bring in one instant, by name."""
@@ -402,10 +402,10 @@ class Graph:
                 f"the checkpoint {folder} has {shards} shards; got shards={self.cluster.shards}: start the query with "
                 f"shards={shards}, or first reshard the state with reshard(checkpoint, {self.cluster.shards})"
             )
-        elif shards > 1 and manifest.placement != placement_fingerprint():
+        elif shards > 1 and manifest.placement != PLACEMENT:
             problems.append(
-                f"the checkpoint {folder} was written by a version of Polars with another hash of keys; this is Polars "
-                f"{pl.__version__}, which would place keys on other shards; reshard the state with "
+                f"the checkpoint {folder} places keys on shards by the hash {manifest.placement!r}, and this version "
+                f"of flowalg by {PLACEMENT!r}; continue with the version that wrote it, or reshard the state with "
                 f"reshard(checkpoint, {shards})"
             )
         before = [stage.description for stage in manifest.stages]

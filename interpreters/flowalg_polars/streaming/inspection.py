@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, TypeVar
 
@@ -18,7 +18,7 @@ from flowalg_shard.state.live_keys import live_keys, read_keys
 from flowalg_shard.state.live_windows import OWN_COLUMNS, live_windows
 from flowalg_shard.state.plans import ChangePlan
 from flowalg_shard.state.window_store import WindowStore
-from flowalg_shard.tables.columns import END, SHARD, START
+from flowalg_shard.tables.columns import END, START
 from flowalg_shard.tables.packing import stack
 from returns.result import Result
 
@@ -38,7 +38,6 @@ from flowalg_polars.streaming.options import require_shards
 from flowalg_polars.streaming.query import MicroBatch
 from flowalg_polars.streaming.storage.checkpoint import Checkpoint
 from flowalg_polars.streaming.storage.location import CheckpointLocation
-from flowalg_polars.streaming.storage.placement import shard_of
 
 _TIMES: Final = ("next_watermark", "next_time")
 _POINT: Final = pl.Datetime("us", "UTC")
@@ -200,7 +199,7 @@ def plan(
 def reshard(checkpoint: CheckpointLocation, shards: int) -> None:
     """Divides the state in a checkpoint into another number of shards; the query then continues with this number.
 
-    Keys are routed again, so it also makes a checkpoint usable after an update of Polars that changes the hash of keys.
+    Keys are placed again, so it also makes a checkpoint usable whose keys were placed by another hash.
     The query must not run meanwhile. The checkpoint is replaced at once, so a process that is killed leaves the
     old one or the new one. Reads the whole state into memory.
 
@@ -220,14 +219,9 @@ def reshard(checkpoint: CheckpointLocation, shards: int) -> None:
         stages = []
         for stage in manifest.stages:
             states = [opened.restore(shard, evaluate_all=False) for shard in stage.shards]
-            divided = reshard_stage(states, range(count), lambda rows, key: _shards_of(rows, key, count))
+            divided = reshard_stage(states, range(count))
             stages.append((stage.description, divided))
         opened.commit(manifest.intent, stages, changed={})
-
-
-def _shards_of(rows: pl.DataFrame, key: Sequence[str], shards: int) -> pl.Series:
-    """Returns the shard of each row."""
-    return rows.with_columns(shard_of([pl.col(name) for name in key], shards))[SHARD]
 
 
 def replay_log(batches: Iterable[MicroBatch[object]]) -> ReplayLog:

@@ -83,14 +83,15 @@ class StageFinding:
 class StageDescription:
     """The facts about a stage that its state depends on, as text by subject, and what flows into it.
 
-    ``shards`` are the ids of the shards that keys are routed to, for engines that choose them. ``inputs`` and
-    ``shards`` are ``None`` if they are not compared.
+    ``shards`` are the ids of the shards that keys are placed on, for engines that choose them, and ``placement`` is the
+    name of the hash that does it. ``inputs``, ``shards`` and ``placement`` are ``None`` if they are not compared.
     """
 
     label: str
     facts: Mapping[str, str]
     inputs: Inputs | None = None
     shards: tuple[int, ...] | None = None
+    placement: str | None = None
 
     def is_unchanged_in(self, now: StageDescription) -> bool:
         """Returns whether the stage is unchanged; raises ``CheckpointError`` if the state cannot be continued.
@@ -119,6 +120,11 @@ def compare_stages(before: StageDescription, now: StageDescription) -> StageFind
         incompatible.append(
             f"its shards were {before.shards} and are now {now.shards}, since spark.sql.shuffle.partitions was another "
             "number when the query was compiled first; set that number again, or reshard the checkpoint"
+        )
+    if before.placement is not None and now.placement is not None and before.placement != now.placement:
+        incompatible.append(
+            f"its keys were placed on shards by the hash {before.placement!r} and are now by {now.placement!r}; "
+            "continue with the version of flowalg that wrote the checkpoint, or reshard the checkpoint"
         )
     if incompatible:
         return StageFinding(now.label, Outcome.INCOMPATIBLE, tuple(incompatible))

@@ -116,7 +116,7 @@ class Segment:
 
     @cached_property
     def packed(self) -> bytes:
-        """The segment as bytes, without hashes that can be computed again."""
+        """The segment as bytes. Its hashes are those of this version of Polars, so they are computed again from it."""
         windows, panes = (
             pack(table.drop(KEY_HASH, strict=False)) for table in (self.windows, self.current_panes)
         )

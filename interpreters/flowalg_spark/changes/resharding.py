@@ -13,24 +13,20 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Final
 
-import polars as pl
 from attrs import evolve
-from flowalg_shard.resharding import Route, count_misplaced
+from flowalg_shard.resharding import count_misplaced
 from flowalg_shard.resharding import reshard as reshard_stage
-from flowalg_shard.tables.columns import SHARD
 from pyspark.sql import SparkSession
 
 from flowalg.data.errors import ArgumentError, CheckpointError, path_text
+from flowalg.runs.placement import PLACEMENT
 from flowalg_spark.changes.checkpoint_files import STARTS, CheckpointFiles
 from flowalg_spark.changes.state_writing import StageStates, write_states
-from flowalg_spark.encoding.columns import col, select
 from flowalg_spark.session import ensure_state_store, require_session
 from flowalg_spark.state.checkpoints import batch_of, check_checkpoint, read_logs
 from flowalg_spark.state.open_state import count_stages, read_stage
-from flowalg_spark.streaming.grouping import shard_of
 from flowalg_spark.streaming.shards import shard_ids
 
-_ROW: Final = "__row"
 _UNFINISHED: Final = "flowalg's reshard has not finished this checkpoint; remove its folder\n"
 _SNAPSHOT: Final = re.compile(r"1((?:_[^.]*)?\.zip(?:\.crc)?)")
 """The name of a snapshot of version 1, which may have an id, or of its checksum."""
@@ -95,33 +91,21 @@ def reshard(
 def _divide(session: SparkSession, checkpoint: str, number: int, ids: Sequence[int]) -> StageStates:
     """Returns the state of a stage in the shards ``ids``.
 
-    Raises ``CheckpointError`` if keys are not in the old shards that this version of Spark would route them to.
+    Raises ``CheckpointError`` if keys are not in the shards of their hash. If another hash has placed them, they are
+    only placed again.
     """
     stage, before = read_stage(session, checkpoint, number)
     if stage is None:
         raise CheckpointError(f"stage {number} of the checkpoint {checkpoint} has no state")
-    misplaced = count_misplaced(before, _route(session, sorted(before)))
+    misplaced = count_misplaced(before) if stage.placement == PLACEMENT else 0
     if misplaced:
         raise CheckpointError(
-            f"the state of stage {stage.label!r} in the checkpoint {checkpoint} has {misplaced} keys that this version "
-            "of Spark routes to other shards; continue with the version that wrote it"
+            f"the state of stage {stage.label!r} in the checkpoint {checkpoint} is damaged: {misplaced} keys are not "
+            "in the shards of their hash; restore the checkpoint, or start the query with a new one"
         )
-    after = reshard_stage(list(before.values()), ids, _route(session, ids))
-    return StageStates(evolve(stage, shards=tuple(ids)), dict(zip(ids, after, strict=True)))
-
-
-def _route(session: SparkSession, shards: Sequence[int]) -> Route:
-    """Returns the routing of keys to shards by the hash that Spark computes in a query."""
-
-    def route(rows: pl.DataFrame, key: Sequence[str]) -> pl.Series:
-        numbers = pl.int_range(rows.height, eager=True).alias(_ROW)
-        keys = session.createDataFrame(rows.select(key).with_columns(numbers).to_arrow())
-        shard = shard_of([col(name) for name in key], tuple(shards))
-        routes = pl.from_arrow(select(keys, col(_ROW), shard.alias(SHARD)).toArrow())
-        assert isinstance(routes, pl.DataFrame)
-        return routes.sort(_ROW)[SHARD]
-
-    return route
+    after = reshard_stage(list(before.values()), ids)
+    described = evolve(stage, shards=tuple(ids), placement=PLACEMENT)
+    return StageStates(described, dict(zip(ids, after, strict=True)))
 
 
 def _continue(

@@ -32,6 +32,7 @@ from pyspark.sql import types as T
 
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode
 from flowalg.runs.panes import Change
+from flowalg.runs.placement import SEED
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, nest, select
 from flowalg_spark.encoding.meta import META_TYPES
@@ -230,11 +231,12 @@ def _meta_read(flow: Flow, stage: Stage) -> frozenset[str]:
 
 
 def shard_of(columns: Sequence[Sql], shards: tuple[int, ...]) -> Sql:
-    """Returns the shard of a row, by the hash of some columns."""
-    numbers = sql.array(*shards)
-    # The constant makes the hash defined without columns.
-    position = sql.pmod(sql.xxhash64(0, *columns), len(shards))
-    return sql.get(numbers, position.cast("int"))
+    """Returns the shard of a row, by the hash of some columns.
+
+    Spark's ``xxhash64`` is the hash that ``flowalg.runs.placement`` defines, for the columns of a key in their layout.
+    """
+    hashed = sql.xxhash64(*columns) if columns else sql.long(SEED)
+    return sql.get(sql.array(*shards), sql.pmod(hashed, len(shards)).cast("int"))
 
 
 def weight_of(flow: Flow) -> Sql:

@@ -54,6 +54,7 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan import nodes as planned
 from flowalg.plan.nodes import PlanNode, StageNode
 from flowalg.plan.plan import Plan, plan_stream
+from flowalg.runs.placement import PLACEMENT
 from flowalg_spark.encoding import sql
 from flowalg_spark.encoding.columns import col, nest, select, where
 from flowalg_spark.encoding.meta import META_TYPES, pane_meta_types
@@ -301,8 +302,8 @@ class Lowering:
         return Stream(emitted, (FromStage(),), (described, *stream.stages))
 
     def with_shards(self, described: StageDescription) -> StageDescription:
-        """Returns the description of a stage with the ids of its shards."""
-        return evolve(described, shards=self.shards)
+        """Returns the description of a stage with the ids of its shards, and the hash that places keys on them."""
+        return evolve(described, shards=self.shards, placement=PLACEMENT)
 
     def bundles(self, *inputs: tuple[Stream, Routing]) -> tuple[DataFrame, tuple[Upstream, ...]]:
         """Returns the bundles of the inputs of a stage, and the further sources whose clocks it needs, if any.

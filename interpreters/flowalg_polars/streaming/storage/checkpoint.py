@@ -23,12 +23,12 @@ from flowalg_shard.clocks.exchange import InputClocks
 
 from flowalg.data.errors import CheckpointError
 from flowalg.data.time import ProcessingTime
+from flowalg.runs.placement import PLACEMENT
 from flowalg.serialization.stored import read, store
 from flowalg_polars.streaming.reading.positions import FILES, Position, SourceFolder, files_in
 from flowalg_polars.streaming.storage.file_log import CHUNKS, FileLog, StoredFiles, chunks_of
 from flowalg_polars.streaming.storage.files import decoded, read_sealed, sealed
 from flowalg_polars.streaming.storage.location import CheckpointLocation, storage_at
-from flowalg_polars.streaming.storage.placement import placement_fingerprint
 from flowalg_polars.streaming.storage.storage import IDENTITY, INTENT, MANIFEST, READS, Storage
 
 A = TypeVar("A")
@@ -97,14 +97,14 @@ class StoredStage:
 class Manifest:
     """The state of a query after a micro-batch: what it has read, and the state of its stages.
 
-    ``small`` has the bytes of small segments. ``placement`` is the fingerprint of the hash that places keys on shards,
-    and ``files`` the logs of the files that sources have read.
+    ``small`` has the bytes of small segments. ``placement`` is the name of the hash that places keys on shards, and
+    ``files`` the logs of the files that sources have read.
     """
 
     intent: Intent
     stages: tuple[StoredStage, ...]
     small: Mapping[str, bytes]
-    placement: int
+    placement: str
     files: Mapping[str, StoredFiles] = field(factory=dict)
 
     @property
@@ -255,7 +255,7 @@ class Checkpoint:
         logs = self._add_files(intent, changed, folders or {})
         files = {source: log.stored for source, log in logs.items()}
         before = _files_of(self.manifest)
-        manifest = Manifest(intent, stored, small, placement_fingerprint(), files)
+        manifest = Manifest(intent, stored, small, PLACEMENT, files)
         self._replace(MANIFEST, manifest)
         self.manifest = manifest
         # Not whatever the manifest lacks: a start that has taken over may have stored more since.
