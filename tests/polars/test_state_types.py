@@ -264,7 +264,7 @@ def test_a_changed_record_class_in_the_state_is_an_error(tmp_path: Path, holds: 
 def test_a_state_of_unknown_type_is_compared_when_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A state whose type is unknown is an error, once it is read, if a record in it lacks a field of its class."""
+    """A state whose type is unknown is an error, once it is read, if a record in it lacks a field without a default."""
 
     def on_element(state: AnyItem, observed: Observed[str, Any], clocks: Clocks) -> Transition[Any, int]:
         return Transition(((observed.key, observed.value),), emit=(len(state),))
@@ -273,15 +273,15 @@ def test_a_state_of_unknown_type_is_compared_when_it_is_read(
         Computation(initial=(), on_element=on_element, result=int, name="pairs")
     )
     start(pipeline, tmp_path, 3)
-    monkeypatch.setattr(Before, "Item", Longer.Item)
-    with pytest.raises(CheckpointError, match=r"a state in the checkpoint has no Item\.note"):
+    monkeypatch.setattr(Before, "Item", Renamed.Item)
+    with pytest.raises(CheckpointError, match=r"a record in the checkpoint has no Renamed\.Item\.score"):
         start(pipeline, tmp_path)
 
 
-def test_an_accumulator_of_unknown_type_is_compared_when_it_is_stored_again(
+def test_an_accumulator_of_unknown_type_is_compared_when_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that ``zero`` does not describe is an error, once its window has a new value, if a record lacks a field."""
+    """One that ``zero`` does not describe is an error, once it is read, if a record lacks a field without a default."""
 
     def add(accumulator: tuple[AnyItem, ...], value: int) -> tuple[AnyItem, ...]:
         return (*accumulator, Before.Item("", value))
@@ -296,8 +296,8 @@ def test_an_accumulator_of_unknown_type_is_compared_when_it_is_stored_again(
     gathered = combiner(zero=(), add=add, merge=merge, extract=count_items, name="gathered")
     pipeline = points.combine_per_key(gathered)
     start(pipeline, tmp_path, 3)
-    monkeypatch.setattr(Before, "Item", Longer.Item)
-    with pytest.raises(CheckpointError, match=r"an accumulator in the checkpoint has no Item\.note"):
+    monkeypatch.setattr(Before, "Item", Renamed.Item)
+    with pytest.raises(CheckpointError, match=r"a record in the checkpoint has no Renamed\.Item\.score"):
         start(pipeline, tmp_path)
 
 
