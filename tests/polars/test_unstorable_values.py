@@ -14,8 +14,18 @@ from attrs import asdict, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
 
-from flowalg import BoundedOutOfOrderness, FixedWindows, ToList, combiner
-from flowalg.errors import ElementError
+from flowalg import (
+    KV,
+    Aggregate,
+    BoundedOutOfOrderness,
+    Computation,
+    FixedWindows,
+    PCollection,
+    ToList,
+    combiner,
+)
+from flowalg.computations import Transition
+from flowalg.errors import ElementError, UnsupportedError
 from tests.support.scores import NOON, SCORES, Score
 
 MINUTE = timedelta(minutes=1)
@@ -52,22 +62,58 @@ def test_a_value_of_a_local_class_names_the_stage() -> None:
     assert list(streaming.batches(values.combine_per_key(ToList()), STREAM)), "a list keeps them in columns"
 
 
+class Guarded:
+    """An object that is not data."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+
+def totals_from(zero: Guarded | None) -> PCollection[KV[str, int]]:
+    """Returns sums whose accumulators are objects, after a first one."""
+    guarded: Aggregate[int, int] = combiner(
+        zero=zero,
+        add=lambda held, _: Guarded(),
+        merge=lambda one, _: one,
+        extract=lambda _: 1,
+        name="guarded",
+        result=int,
+    )
+    return WINDOWED.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(guarded)
+
+
 def test_an_accumulator_with_a_lock_names_the_stage() -> None:
     """An accumulator of a combiner is stored too."""
-
-    @frozen
-    class Guarded:
-        lock: object = None
-
-    totals = WINDOWED.window(FixedWindows(MINUTE), allowed_lateness=MINUTE).combine_per_key(
-        combiner(
-            zero=Guarded(),
-            add=lambda held, _: Guarded(Lock()),
-            merge=lambda one, _: one,
-            extract=lambda _: 1,
-            name="guarded",
-            result=int,
-        )
+    message = (
+        r"combine_per_key\(.*guarded.*cannot be stored: TypeError: an object of the class Guarded is not data"
     )
-    with pytest.raises(ElementError, match=r"combine_per_key\(.*guarded.*cannot be stored: "):
-        list(streaming.batches(totals, STREAM))
+    with pytest.raises(ElementError, match=message):
+        list(streaming.batches(totals_from(None), STREAM))
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        (
+            totals_from(Guarded()),
+            r"the accumulator of guarded for no values cannot be stored: .*class Guarded",
+        ),
+        (
+            WINDOWED.process(
+                Computation(
+                    initial=Guarded(), on_element=lambda held, seen, clocks: Transition(held), result=int
+                )
+            ),
+            "the initial state cannot be stored: .* an object of the class Guarded is not data: use a frozen attrs",
+        ),
+    ],
+    ids=["zero", "initial state"],
+)
+def test_a_state_that_is_not_data_is_rejected_before_the_start(
+    pipeline: PCollection[object], message: str
+) -> None:
+    """The first accumulator and the first state are known when a pipeline is compiled, and so is a plan of a change."""
+    with pytest.raises(UnsupportedError, match=message):
+        next(streaming.batches(pipeline, STREAM))
+    with pytest.raises(UnsupportedError, match=message):
+        raise streaming.check(pipeline).failure()

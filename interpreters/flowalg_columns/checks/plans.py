@@ -38,7 +38,7 @@ from flowalg_columns.checks.shapes import (
     shape_with_side,
     unknown_function_result,
 )
-from flowalg_columns.checks.stages import result_pair
+from flowalg_columns.checks.stages import require_accumulators, require_state, result_pair
 from flowalg_columns.checks.streams import require_lateness, require_observable
 from flowalg_columns.combiners import argument_of, may_be_native
 
@@ -140,6 +140,8 @@ class _Parts:
                 return None if inputs[0] is None else TupleOf((inputs[0], metadata.shape))
             case planned.Combine(transform=transform):
                 pairs, result = self.pairs(transform, inputs), self.combined(transform, inputs[0])
+                if self.requires.streams:
+                    self.attempt(require_accumulators, transform)
                 self.check_windows(transform)
                 return None if pairs is None else result
             case planned.CoGroup(transform=transform):
@@ -167,6 +169,7 @@ class _Parts:
                 if inputs[0] is None:
                     return None
                 pair = self.attempt(require_exact_pairs, inputs[0], transform.label)
+                self.attempt(require_state, transform)
                 outputs = self.attempt(output_shape, transform)
                 return None if pair is None else outputs
         assert_never(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, frozen
 from flowalg_shard.computations.stage import ComputationStage, output_shape
@@ -13,9 +13,11 @@ from flowalg_shard.triggers.summary import SummaryColumns
 from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.combiners.subtraction import keeps_values
+from flowalg.data.errors import UnsupportedError, describe_raised
 from flowalg.data.shapes import ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.pipeline.co_group import Join, Separate, drops_sides
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
+from flowalg.serialization.stored import store
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.codec import Codec
 from flowalg_columns.combiners import (
@@ -98,10 +100,42 @@ def _with_combiner(stage: Stage, node: GroupingNode, values: tuple[Shape, ...]) 
         in_columns = runs_in_columns(combiner, values[0])
         if in_columns and stage.retractions and not in_bag:
             in_columns = subtracts_in_columns(combiner, values[0], stage.strategy)
-        return evolve(stage, keeps_values=in_bag) if in_columns else evolve(stage, combiner=combiner)
+        if in_columns:
+            return evolve(stage, keeps_values=in_bag)
+        require_accumulators(node)
+        return evolve(stage, combiner=combiner)
     timed = isinstance(node.combiner, Separate) and node.combiner.timed
     join = node.combiner if isinstance(node.combiner, Join) else None
     return evolve(stage, aggregates=side_columns(values, timed=timed), join=join, keeps_values=in_bag)
+
+
+def require_accumulators(node: CombinePerKey) -> None:
+    """Raises ``UnsupportedError`` if the accumulators of a combiner in Python cannot be kept in state."""
+    for part in component_combiners(node.combiner):
+        _require_data(node.label, f"the accumulator of {part.title} for no values", part.zero)
+
+
+def require_state(node: Process) -> None:
+    """Raises ``UnsupportedError`` if the states of a computation cannot be kept, as the first one shows."""
+    _require_data(node.label, "the initial state", lambda: node.computation.initial)
+
+
+def _require_data(label: str, what: str, make: Callable[[], object]) -> None:
+    """Raises ``UnsupportedError`` if what a function returns cannot be kept in state.
+
+    An error of the function itself is one of the run, where it is called again.
+    """
+    try:
+        value = make()
+    except Exception:
+        return
+    try:
+        store(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnsupportedError(
+            f"{label}: {what} cannot be stored: {describe_raised(error)}; state is data: numbers, texts, bytes, times, "
+            "tuples, lists, sets, dicts, enums, and records of them"
+        ) from error
 
 
 def with_aggregates(
@@ -131,4 +165,5 @@ def computation_stage(
     Raises ``UnsupportedError`` for elements that are not pairs with exact keys, and for outputs of an unknown type.
     """
     element, pair = require_exact_pairs(elements, node.label), output_shape(node)
+    require_state(node)
     return ComputationStage.of(node, element, pair, Codec.of, dead_letters=dead_letters), pair
