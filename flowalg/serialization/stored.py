@@ -146,12 +146,22 @@ def _write_other(kind: type, value: object) -> Document:
         return ["e", _name(kind), value.name]
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return ["nt", _name(kind), *map(_document, value)]
+    if kind.__module__ == "numpy":
+        return _numbers(kind, value)
     fields = _fields(kind)
     if fields is None:
         raise TypeError(
             f"an object of the class {kind.__qualname__} is not data: use a frozen attrs class, or @stored(...) on it"
         )
     return ["r", _name(kind), {field: _document(getattr(value, field)) for field in fields}]
+
+
+def _numbers(kind: type, value: Any) -> Document:  # noqa: ANN401  # of NumPy, which need not be installed
+    """Returns the document of a scalar or an array of NumPy."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or dtype.hasobject:
+        raise TypeError(f"an object of the class {kind.__qualname__} is not data: use an array of numbers")
+    return ["np", dtype.str, *value.shape, b64encode(value.tobytes()).decode()]
 
 
 @lru_cache(maxsize=1_000)
@@ -220,6 +230,13 @@ def _read_enum(parts: _Parts) -> object:
     return member
 
 
+def _read_numbers(parts: _Parts) -> object:
+    """Returns a scalar or an array of NumPy."""
+    kind, *shape, packed = parts
+    numbers = sys.modules["numpy"].frombuffer(b64decode(packed), kind)
+    return numbers.reshape(shape).copy() if shape else numbers[0]
+
+
 def _read_coded(parts: _Parts) -> object:
     kind = _class(parts[0])
     codec = codec_of_class(kind)
@@ -282,6 +299,7 @@ _READERS: Final[Mapping[str, Callable[[_Parts], object]]] = {
     "P": lambda parts: ProcessingTime(parts[0]),
     "0": lambda parts: Nothing,
     "e": _read_enum,
+    "np": _read_numbers,
     "nt": lambda parts: tuple.__new__(_class(parts[0]), tuple(map(_value, parts[1:]))),
     "r": _read_record,
     "c": _read_coded,

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 from attrs import field, frozen
 from flowalg_laws import check_interpreter
@@ -229,6 +230,21 @@ def _negative() -> Point:
     point = Point(3)
     object.__setattr__(point, "x", -3)
     return point
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=3))
+def test_numbers_of_numpy_come_back(numbers: list[float]) -> None:
+    """A scalar has its type, and an array its type and its shape; one of objects is not data."""
+    array = np.array([numbers, numbers], np.float32)
+    back = read(store(array), np.ndarray)
+    assert (back.dtype, back.shape) == (array.dtype, array.shape)
+    assert (back == array).all()
+    assert back.flags.writeable
+    scalar = read(store(np.int16(3)), np.int16)
+    assert scalar == 3
+    assert type(scalar) is np.int16
+    with pytest.raises(TypeError, match="ndarray is not data"):
+        store(np.array([object()]))
 
 
 def test_a_value_of_another_class_is_an_error() -> None:
