@@ -232,7 +232,7 @@ def _negative() -> Point:
     return point
 
 
-@given(st.lists(st.floats(allow_nan=False), max_size=3))
+@given(st.lists(st.floats(width=32, allow_nan=False), max_size=3))
 def test_numbers_of_numpy_come_back(numbers: list[float]) -> None:
     """A scalar has its type, and an array its type and its shape; one of objects is not data."""
     array = np.array([numbers, numbers], np.float32)
