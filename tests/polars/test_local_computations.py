@@ -277,13 +277,13 @@ def test_a_batch_touches_the_keys_that_it_needs(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_state_that_cannot_be_stored_is_named() -> None:
-    """A state that cannot be pickled is an error that names the computation, the key and the state."""
+    """A state that is not data is an error that names the computation, the key and the state."""
 
-    nothing: Callable[[], int] = int
+    nothing: Callable[[], int] | int = 0
 
     def keep_function(
-        state: Callable[[], int], seen: Observed[str, int], clocks: Clocks
-    ) -> Transition[Callable[[], int], int]:
+        state: Callable[[], int] | int, seen: Observed[str, int], clocks: Clocks
+    ) -> Transition[Callable[[], int] | int, int]:
         return Transition(lambda: seen.value)
 
     pipeline = POINTS.process(

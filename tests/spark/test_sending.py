@@ -138,7 +138,8 @@ def test_an_accumulator_that_cannot_be_pickled_names_its_step(spark: SparkSessio
 
     held = combiner(zero=tuple[object, ...](), add=add, merge=merge, extract=len, name="held", result=int)
     with pytest.raises(
-        ElementError, match=r"combine_per_key\(.*held.*: an accumulator cannot be stored: .*lock"
+        ElementError,
+        match=r"combine_per_key\(.*held.*: an accumulator cannot be sent to another task: .*lock",
     ):
         SparkBatch(spark).run(POINTS.combine_per_key(held), {SCORES: bounded(Score("a", 3, NOON))})
 
