@@ -304,6 +304,7 @@ COLLECTION_LAWS: tuple[Law[..., object], ...] = (
     *laws_of(UNION, is_commutative, *SEMIGROUP, *VARIADIC),
     map_distributes_over_flatten,
     collect_is_a_flat_map_of_one_item_at_most,
+    a_split_takes_results_apart,
     only_takes_a_union_apart,
     a_function_of_a_sum_is_one_of_each_member,
     keys_are_independent,
