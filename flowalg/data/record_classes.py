@@ -73,16 +73,22 @@ def tagged(name: str, *, field: str = "$type") -> Callable[[type[A]], type[A]]:
         raise ArgumentError("tagged.name", name, "a letter followed by letters, digits, _, - and .")
     require_text("tagged.field", field)
 
-    def decorate(cls: type[A]) -> type[A]:
-        if not isinstance(cls, type):
-            raise ArgumentError("the argument of @tagged(...)", cls, "a class")
-        setattr(cls, _TAG_ATTRIBUTE, Tag(name, field))
-        return cls
-
-    return decorate
+    return _setting("tagged", _TAG_ATTRIBUTE, Tag(name, field))
 
 
 _TAG_ATTRIBUTE: Final = "__flowalg_tag__"
+
+
+def _setting(decorator: str, attribute: str, value: object) -> Callable[[type[A]], type[A]]:
+    """Returns a decorator that sets an attribute of a class; its errors have the name ``decorator``."""
+
+    def decorate(cls: type[A]) -> type[A]:
+        if not isinstance(cls, type):
+            raise ArgumentError(f"the argument of @{decorator}(...)", cls, "a class")
+        setattr(cls, attribute, value)
+        return cls
+
+    return decorate
 
 
 @frozen
@@ -111,13 +117,7 @@ def stored(encode: Callable[[A], B], decode: Callable[[B], A]) -> Callable[[type
         if not callable(f):
             raise ArgumentError(f"stored.{name}", f, "a function")
 
-    def decorate(cls: type[A]) -> type[A]:
-        if not isinstance(cls, type):
-            raise ArgumentError("the argument of @stored(...)", cls, "a class")
-        setattr(cls, _CODEC_ATTRIBUTE, StoredAs(encode, decode))
-        return cls
-
-    return decorate
+    return _setting("stored", _CODEC_ATTRIBUTE, StoredAs(encode, decode))
 
 
 def codec_of_class(cls: type) -> StoredAs | None:

@@ -2,7 +2,7 @@
 
 A plain value of JSON is itself; any other is an array of its tag and its parts. A record has the name of its class, and
 its fields by name. The class must have been imported by the program: reading imports nothing, and calls no constructor.
-So whoever may write to a checkpoint can change values, but cannot run code.
+Write access to a checkpoint can therefore change values, but not run code.
 
 A class of other objects is stored as what its ``@stored`` functions make of it.
 """
@@ -44,12 +44,16 @@ _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 _DECODE: Final = json.JSONDecoder().raw_decode
 
 
+NOT_DATA: Final = (TypeError, ValueError, RecursionError)
+"""The errors of ``store`` for a value that is not data."""
+
+
 class StoredValueError(CheckpointError):
     """A stored value is of a class that the program has not, or has changed since."""
 
 
 def store(value: object) -> bytes:
-    """Returns a value as bytes; raises ``TypeError`` for one that is not data, with its class."""
+    """Returns a value as bytes; raises one of ``NOT_DATA`` for a value that is not data."""
     if type(value) is int:
         return b"%d" % value
     return _ENCODE(value if type(value) in _PLAIN else _document(value)).encode()
@@ -59,11 +63,16 @@ def store_value(label: str, what: str, value: object) -> bytes:
     """Returns a value of a stage as bytes; raises ``ElementError`` if it is not data."""
     try:
         return store(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ElementError(
-            f"{label}: {what} cannot be stored: {describe_raised(error)}; state is data: numbers, texts, bytes, times, "
-            "tuples, lists, sets, dicts, enums, and records of them"
-        ) from error
+    except NOT_DATA as error:
+        raise ElementError(unstorable_message(f"{label}: {what}", error)) from error
+
+
+def unstorable_message(what: str, error: Exception) -> str:
+    """Returns the message for a value that ``store`` has rejected with an error."""
+    return (
+        f"{what} cannot be stored: {describe_raised(error)}; state is data: numbers, texts, bytes, times, tuples, "
+        "lists, sets, dicts, enums, and records of them"
+    )
 
 
 def read(stored: bytes, kind: type[A]) -> A:
@@ -253,7 +262,7 @@ def _read_record(parts: _Parts) -> object:
     names = _fields(kind)
     if names is None:
         raise StoredValueError(
-            f"the checkpoint has a record of {kind.__qualname__}, which is no record class now"
+            f"the checkpoint has a record of {kind.__qualname__}, which is not a record class now"
         )
     record: object = object.__new__(kind)
     if _HASH in getattr(kind, "__slots__", ()):

@@ -211,7 +211,7 @@ HERE: Final = __name__
         (document("e", f"{HERE}:Colour", "BLUE"), "has BLUE of Colour, which has no such member now"),
         (document("e", f"{HERE}:Plain", "BLUE"), "has BLUE of Plain, which has no such member now"),
         (document("c", f"{HERE}:Plain", 1), r"Plain, which has no @stored\(...\) now"),
-        (document("r", f"{HERE}:Plain", {}), "a record of Plain, which is no record class now"),
+        (document("r", f"{HERE}:Plain", {}), "a record of Plain, which is not a record class now"),
         (document("r", f"{HERE}:Point", {"name": "a"}), "has no Point.x; the record class has changed"),
     ],
 )

@@ -13,7 +13,7 @@ import sqlite3
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -271,11 +271,20 @@ def check(stride: int = 1) -> int:
         calls, expected = int(done["calls"]), calm.content()
         assert {row.split()[1] for row in expected} == set(TABLES), expected
         points = [(way, number) for number in range(calls) for way in WAYS][::stride]
-        failed = 0
-        for way, number in points:
-            problem = crash(Path(folder), way, number, expected)
-            if problem is not None:
-                failed += 1
-                print(f"{way}, call {number}: {problem}", flush=True)
-        print(f"crash points: {len(points) - failed} of {len(points)}")
-        return min(1, failed)
+        return try_points(
+            "crash points", "call", points, lambda way, number: crash(Path(folder), way, number, expected)
+        )
+
+
+def try_points(
+    title: str, unit: str, points: Sequence[tuple[str, int]], attempt: Callable[[str, int], str | None]
+) -> int:
+    """Tries each way of failing at each number of a ``unit``; prints the problems and, last, how many had none."""
+    failed = 0
+    for way, number in points:
+        problem = attempt(way, number)
+        if problem is not None:
+            failed += 1
+            print(f"{way}, {unit} {number}: {problem}", flush=True)
+    print(f"{title}: {len(points) - failed} of {len(points)}")
+    return min(1, failed)

@@ -22,7 +22,7 @@ from obstore.store import MemoryStore
 
 from flowalg import BoundedOutOfOrderness
 from flowalg.errors import CheckpointError
-from tests.faults.crashes import MINUTE, TABLES, TOTALS, Totals
+from tests.faults.crashes import MINUTE, TABLES, TOTALS, Totals, try_points
 from tests.support.scores import SCORES
 
 A = TypeVar("A")
@@ -192,11 +192,6 @@ def check(stride: int = 1) -> int:
         expected = calm.content()
         assert {row.split()[1] for row in expected} == set(TABLES), expected
         points = [(way, number) for number in range(counter.count) for way in WAYS][::stride]
-        failed = 0
-        for way, number in points:
-            problem = strike(Path(folder), way, number, expected)
-            if problem is not None:
-                failed += 1
-                print(f"{way}, request {number}: {problem}", flush=True)
-        print(f"object store: {len(points) - failed} of {len(points)}")
-        return min(1, failed)
+        return try_points(
+            "object store", "request", points, lambda way, number: strike(Path(folder), way, number, expected)
+        )

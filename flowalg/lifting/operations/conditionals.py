@@ -53,13 +53,10 @@ def common_shape(first: Expr, second: Expr) -> shapes.Shape | None:
         return first.shape
     for value, another in ((first, second), (second, first)):
         if isinstance(value, Constant) and another.shape is not None:
-            match another.shape:
-                case _ if value.value is None:
-                    return common_sum(shapes.optional(another.shape))
-                case shapes.MaybeOf() if value.value is Nothing:
-                    return another.shape
-                case _:
-                    pass
+            if value.value is None:
+                return common_sum(shapes.optional(another.shape))
+            if value.value is Nothing and isinstance(another.shape, shapes.MaybeOf):
+                return another.shape
     if first.shape is None or second.shape is None:
         return None
     return common_sum(first.shape, second.shape)

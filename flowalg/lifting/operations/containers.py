@@ -98,12 +98,18 @@ def as_class(of: Expr, cls: type) -> Expr | None:
         case MaybeOf() if cls is Some:
             return as_some(of)
         case SumOf() if is_container(of.shape):
-            success, failure = parts_of(of)
-            return unwrap_optional(success if cls is Success else failure, "")
+            return unwrap_optional(_part(of, cls), "")
         case RecordOf(cls=own) if own is cls:
             return of
         case _:
             return None
+
+
+def _part(of: Expr, cls: type) -> Expr:
+    """Returns the part of a ``Result`` that is of a class, as an optional."""
+    assert isinstance(of.shape, SumOf), "a Result"
+    classes = [class_of(member.shape) for member in of.shape.members]
+    return parts_of(of)[classes.index(cls)]
 
 
 def _itself(of: Expr, _argument: Argument, _location: str) -> Expr:
@@ -227,7 +233,7 @@ def lift_method(name: str, of: Expr, argument: Argument, location: str) -> Expr:
                 else choose(missing, of_class(Constant(Nothing, None)), of_class(as_some(of)), location)
             )
         case SumOf():
-            success, failure = parts_of(of)
+            success, failure = _part(of, Success), _part(of, Failure)
             results = [of_class(unwrap_optional(part, location)) for part in (failure, success)]
             return choose(is_none(success, location), results[0], results[1], location)
         case _:

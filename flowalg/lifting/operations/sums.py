@@ -10,6 +10,7 @@ from flowalg.data.errors import RecordTypeError
 from flowalg.data.shapes import (
     BOOLEAN,
     MaybeOf,
+    Nullable,
     OptionalOf,
     RecordOf,
     Shape,
@@ -41,10 +42,10 @@ def inject(expr: Expr, shape: Shape) -> Expr | None:
     match shape:
         case _ if own == shape:
             return expr
-        case OptionalOf(of=inner):
-            return _inject_optional(expr, shape, inner)
-        case MaybeOf(of=inner):
-            return _inject_maybe(expr, shape, inner)
+        case OptionalOf():
+            return _inject_optional(expr, shape)
+        case MaybeOf():
+            return _inject_maybe(expr, shape)
         case SumOf(members=members):
             parts = parts_of(expr) if isinstance(own, SumOf) else (expr,)
             return _build(shape, [_member(parts, OptionalOf(member.shape)) for member in members], len(parts))
@@ -61,33 +62,26 @@ def inject(expr: Expr, shape: Shape) -> Expr | None:
             return None
 
 
-def _inject_optional(expr: Expr, shape: OptionalOf, inner: Shape) -> Expr | None:
+def _inject_optional(expr: Expr, shape: OptionalOf) -> Expr | None:
     if isinstance(expr, Constant) and expr.value is None:
         return Constant(None, shape)
     if isinstance(expr.shape, OptionalOf):
-        injected = inject(As(expr, expr.shape.of), inner)
-        missing = Apply(Op.IS_NONE, (expr,), BOOLEAN, "")
-        return (
-            None if injected is None else Choice(missing, Constant(None, shape), As(injected, shape), shape)
-        )
-    injected = inject(expr, inner)
+        return _inject_present(expr, expr.shape, shape)
+    injected = inject(expr, shape.of)
     return None if injected is None else As(injected, shape)
 
 
-def _inject_maybe(expr: Expr, shape: MaybeOf, inner: Shape) -> Expr | None:
-    match expr.shape:
-        case None if isinstance(expr, Constant) and expr.value is Nothing:
-            return Constant(None, shape)
-        case MaybeOf(of=value_shape):
-            injected = inject(As(expr, value_shape), inner)
-            missing = Apply(Op.IS_NONE, (expr,), BOOLEAN, "")
-            return (
-                None
-                if injected is None
-                else Choice(missing, Constant(None, shape), As(injected, shape), shape)
-            )
-        case _:
-            return None
+def _inject_maybe(expr: Expr, shape: MaybeOf) -> Expr | None:
+    if isinstance(expr, Constant) and expr.value is Nothing:
+        return Constant(None, shape)
+    return _inject_present(expr, expr.shape, shape) if isinstance(expr.shape, MaybeOf) else None
+
+
+def _inject_present(expr: Expr, own: Nullable, shape: OptionalOf | MaybeOf) -> Expr | None:
+    """Returns an expression whose values may be missing with another shape of them; missing values stay missing."""
+    injected = inject(As(expr, own.of), shape.of)
+    missing = Apply(Op.IS_NONE, (expr,), BOOLEAN, "")
+    return None if injected is None else Choice(missing, Constant(None, shape), As(injected, shape), shape)
 
 
 def _member(parts: Sequence[Expr], shape: OptionalOf) -> Expr | None:

@@ -13,11 +13,11 @@ from flowalg_shard.triggers.summary import SummaryColumns
 from flowalg.combiners.core import AnyCombiner, component_combiners
 from flowalg.combiners.result_shapes import combined_shape
 from flowalg.combiners.subtraction import keeps_values
-from flowalg.data.errors import UnsupportedError, describe_raised
+from flowalg.data.errors import UnsupportedError
 from flowalg.data.shapes import ListOf, RecordOf, Shape, TupleOf, kv_of
 from flowalg.pipeline.co_group import Join, Separate, drops_sides
 from flowalg.pipeline.nodes import CombinePerKey, GroupingNode, Process
-from flowalg.serialization.stored import store
+from flowalg.serialization.stored import NOT_DATA, store, unstorable_message
 from flowalg_columns.checks.shapes import require_exact_pairs, require_one_key
 from flowalg_columns.codec import Codec
 from flowalg_columns.combiners import (
@@ -131,11 +131,8 @@ def _require_data(label: str, what: str, make: Callable[[], object]) -> None:
         return
     try:
         store(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UnsupportedError(
-            f"{label}: {what} cannot be stored: {describe_raised(error)}; state is data: numbers, texts, bytes, times, "
-            "tuples, lists, sets, dicts, enums, and records of them"
-        ) from error
+    except NOT_DATA as error:
+        raise UnsupportedError(unstorable_message(f"{label}: {what}", error)) from error
 
 
 def with_aggregates(

@@ -109,7 +109,7 @@ def _in_python(analysis: StepAnalysis, before: Shape, element: Columns) -> _Resu
             call = flagged_column(step, step.function, element, shape).alias(PYTHON_RESULT)
             return _Result(_result_in(call, shape), _failed_in(call), (call,))
         case FlatMap():
-            raise AssertionError("a flat_map or split has no single result for an element")
+            raise AssertionError("a flat_map has no single result for an element")
     assert_never(analysis.step)
 
 

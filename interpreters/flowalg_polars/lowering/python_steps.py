@@ -110,7 +110,7 @@ def apply_as_column(frame: pl.LazyFrame, analysis: StepAnalysis, meta: Sequence[
         case WithTimestamps():
             return frame.with_columns(python_column(step, step.function, element, INTEGER).alias(EVENT_TIME))
         case FlatMap():
-            raise AssertionError("a flat_map or split has no single result for an element")
+            raise AssertionError("a flat_map has no single result for an element")
 
 
 def _apply_partially(

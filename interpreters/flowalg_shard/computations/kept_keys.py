@@ -16,7 +16,7 @@ from flowalg.computations.transition import EventTimer, ProcessingTimer
 from flowalg.data.errors import format_value
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.clocks import Clocks
-from flowalg.serialization.stored import read, store
+from flowalg.serialization.stored import NOT_DATA, read, store
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.tables.columns import CONTENTS, EVENT_TIME, WEIGHT
 from flowalg_shard.tables.times import read_datetimes
@@ -197,7 +197,7 @@ def _spread(column: pl.Series, present: list[bool]) -> pl.Series:
 def _store(stage: ComputationStage, key: object, state: object) -> bytes:
     try:
         return store(state)
-    except (TypeError, ValueError, RecursionError) as error:
+    except NOT_DATA as error:
         raise stage.calls.unstorable(key, format_value(state), error) from error
 
 

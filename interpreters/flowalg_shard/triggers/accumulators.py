@@ -1,4 +1,4 @@
-"""The accumulators of ``AtValue`` and ``CustomTrigger`` as columns of stored objects; null if there is no element.
+"""The accumulators of ``AtValue`` and ``CustomTrigger`` as columns of stored objects; null without elements.
 
 Python functions merge and evaluate them, for the windows that an instant touches.
 """

@@ -114,7 +114,7 @@ def apply_as_column(flow: Flow, analysis: StepAnalysis) -> Flow:
             micros = python_column(flow, step, step.function, flow.element, INTEGER)
             return _with_result(flow, micros).with_meta(**{EVENT_TIME: col(PYTHON_RESULT)})
         case FlatMap():
-            raise AssertionError("a flat_map or split has no single result for an element")
+            raise AssertionError("a flat_map has no single result for an element")
     assert_never(step)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TypeVar
 
-from flowalg.serialization.stored import read, store
+from flowalg.serialization.stored import NOT_DATA, read, store, unstorable_message
 
 A = TypeVar("A")
 
@@ -20,8 +20,5 @@ def stored(what: str, value: A) -> A:
         return value
     try:
         return read(store(value), kind)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise AssertionError(
-            f"{what} cannot be stored: {type(error).__name__}: {error}; state is data: numbers, texts, bytes, times, "
-            "tuples, lists, sets, dicts, enums, and records of them"
-        ) from error
+    except NOT_DATA as error:
+        raise AssertionError(unstorable_message(what, error)) from error

@@ -1,12 +1,12 @@
 """A checkpoint in an object store: heads are replaced by conditional puts, which also stop a writer that was replaced.
 
-A start takes the heads one after another: it writes each again with its own mark, on condition that nobody has written
-it meanwhile. The process that had them before fails at its next put, whose condition names the version that it has
-written last. So there is no lock, which a process on another machine would not see, and no lease, which a slow process
-would outlive.
+A start takes the heads one after another: it writes each again with its own mark, on condition that its version has not
+changed since it was read. The previous owner then fails at its next put, whose condition has the version that it has
+written last. Fencing needs neither a lock, which a process on another machine cannot see, nor a lease, which a slow
+process can outlive.
 
-A put that answers late, or whose answer is lost, may be tried again by the client, and then fails since it has
-succeeded before. Each start has a mark that is unique, so the bytes that are there show whether they are its own.
+The client may retry a put whose answer is late or lost. The second attempt then fails, since the first one has changed
+the version. Each start has a unique mark, so the stored bytes show whether the put has succeeded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RETRY: Final = "when it answers, start the query again: it continues from its l
 
 
 class Version(TypedDict, total=False):
-    """What a store tells of a version of an object."""
+    """The version of an object, as the store reports it."""
 
     e_tag: str | None
     version: str | None
@@ -112,7 +112,7 @@ class ObjectStorage:
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """Takes all heads; whoever had them cannot replace them any more."""
+        """Takes all heads; the previous owner can no longer replace them."""
         self._mark = self._take_first()
         for head in HEADS[1:]:
             self._take(head)

@@ -54,7 +54,7 @@ class Storage(Protocol):
         ...
 
     def names(self, folder: str) -> list[str]:
-        """Returns the names of the files in a folder, with the folder; none if there is no such folder."""
+        """Returns the names of the files in a folder, with the folder; an empty list if the folder does not exist."""
         ...
 
     def delete(self, names: Iterable[str]) -> None:
