@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agree chains demo docs pages faults faults-local fuzz-readers figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants mutants-thorough zeitgeist check wheel-check release-check clean
+.PHONY: help setup agree chains demo docs evolution pages faults faults-local fuzz-readers figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants mutants-thorough zeitgeist check wheel-check release-check clean
 .PHONY: cluster-check kafka-check soak peers bench-depth bench-reference bench-batch bench-dirty bench-local bench-stream bench-millwheel bench-kafka
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
@@ -103,6 +103,9 @@ fuzz-readers: $(STAMP) ## compare the readers of text of all engines on FILES ge
 local-thorough: $(STAMP) ## compare the local engine with the reference on 10,000 generated pipelines (minutes)
 	@'$(BIN)/python' -m tests.differential local
 
+evolution: $(STAMP) ## change 10,000 generated pipelines between two starts of a query: none may be silent (minutes)
+	@'$(BIN)/python' -m tests.differential evolution
+
 streaming-thorough: $(STAMP) ## compare Spark streaming with the reference on every job and 200 generated pipelines (half an hour)
 	@$(WITH_JAVA) '$(BIN)/python' -m tests.differential streaming
 
@@ -143,7 +146,7 @@ test: $(STAMP) ## run the tests, except the thorough ones (minutes)
 test-thorough: export FLOWALG_PROFILE := explore
 test-thorough: $(STAMP) ## run all tests, and the generated ones at full depth (hours)
 	@$(WITH_JAVA) '$(BIN)/python' $(TESTS)
-	@$(MAKE) --no-print-directory laws-thorough step-thorough chains fuzz-readers local-thorough streaming-thorough
+	@$(MAKE) --no-print-directory laws-thorough step-thorough chains fuzz-readers local-thorough evolution streaming-thorough
 
 # An environment of its own, so that the newest PySpark stays in .venv.
 OLDEST := build/oldest

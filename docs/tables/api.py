@@ -75,6 +75,7 @@ FLOWALG: Final = {
         "flowalg.data",
         "EventTime ProcessingTime MIN_TIME MAX_TIME INGRESS_TIME event_time processing_time KV one_of tagged stored",
     ),
+    "Evolution": ("flowalg.evolution", "RenamedFrom evolves"),
     "Timelines, panes and runs": (
         "flowalg.runs",
         "Timeline Instant Signal Run Output Outputs Pane PaneInfo PaneTiming WindowBounds Timing Change OutputElement "

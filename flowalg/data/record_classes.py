@@ -6,6 +6,7 @@ A tag shows, in JSON and in columns, that a value of a sum is of a class.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
@@ -127,3 +128,24 @@ def codec_of_class(cls: type) -> StoredAs | None:
 
 
 _CODEC_ATTRIBUTE: Final = "__flowalg_stored__"
+
+
+def class_named(name: str) -> type | None:
+    """Returns the class that has, or had, a name such as ``shop.models:Order`` in a module that is imported.
+
+    ``None`` if there is none. An earlier name is that of ``RenamedFrom``.
+    """
+    module, _, path = name.partition(":")
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
+    return found if isinstance(found, type) else _EARLIER.get(name)
+
+
+def name_class(name: str, cls: type) -> None:
+    """Gives a class an earlier name."""
+    _EARLIER[name] = cls
+
+
+_EARLIER: Final[dict[str, type]] = {}
+"""Classes by their earlier names."""

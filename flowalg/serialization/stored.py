@@ -24,11 +24,10 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
-import attrs
 from returns.maybe import Nothing
 
 from flowalg.data.errors import CheckpointError, ElementError, describe_raised
-from flowalg.data.record_classes import attributes_of, codec_of_class
+from flowalg.data.record_classes import attributes_of, class_named, codec_of_class
 from flowalg.data.time import EPOCH, MICROSECOND, EventTime, ProcessingTime
 
 A = TypeVar("A")
@@ -56,7 +55,7 @@ def store(value: object) -> bytes:
     """Returns a value as bytes; raises one of ``NOT_DATA`` for a value that is not data."""
     if type(value) is int:
         return b"%d" % value
-    return _ENCODE(value if type(value) in _PLAIN else _document(value)).encode()
+    return _ENCODE(value if type(value) in _PLAIN else document_of(value)).encode()
 
 
 def store_value(label: str, what: str, value: object) -> bytes:
@@ -81,13 +80,25 @@ def read(stored: bytes, kind: type[A]) -> A:
     Raises ``StoredValueError`` for a class that the program has not imported, or one that has no such fields now, and
     ``ValueError`` for a value of another class.
     """
-    value = _value(_DECODE(stored.decode())[0])
+    value = value_of(parse(stored))
     if not isinstance(value, kind):
         raise ValueError(f"it is {type(value).__name__} instead of {kind.__name__}")
     return value
 
 
-def _document(value: object) -> Document:
+def parse(stored: bytes) -> Document:
+    """Returns the document of bytes that ``store`` has made."""
+    document: Document = _DECODE(stored.decode())[0]
+    return document
+
+
+def print_document(document: Document) -> bytes:
+    """Returns a document as ``store`` has it."""
+    return _ENCODE(document).encode()
+
+
+def document_of(value: object) -> Document:
+    """Returns the document of a value; raises one of ``NOT_DATA`` for a value that is not data."""
     kind: type = type(value)
     write = _WRITERS.get(kind)
     return _write_other(kind, value) if write is None else write(value)
@@ -98,15 +109,15 @@ def _float(value: float) -> Document:
 
 
 def _tagged(tag: str) -> Callable[[Any], Document]:
-    return lambda items: [tag, *[item if type(item) in _PLAIN else _document(item) for item in items]]
+    return lambda items: [tag, *[item if type(item) in _PLAIN else document_of(item) for item in items]]
 
 
 def _set(tag: str) -> Callable[[Any], Document]:
-    return lambda items: [tag, *sorted(map(_document, items), key=_ENCODE)]
+    return lambda items: [tag, *sorted(map(document_of, items), key=_ENCODE)]
 
 
 def _mapping(tag: str) -> Callable[[Any], Document]:
-    return lambda items: [tag, *(_document(part) for item in items.items() for part in item)]
+    return lambda items: [tag, *(document_of(part) for item in items.items() for part in item)]
 
 
 def _time(value: datetime) -> Document:
@@ -150,11 +161,11 @@ _WRITERS: Final[Mapping[type, Callable[[Any], Document]]] = {
 def _write_other(kind: type, value: object) -> Document:
     codec = codec_of_class(kind)
     if codec is not None:
-        return ["c", _name(kind), _document(codec.encode(value))]
+        return ["c", _name(kind), document_of(codec.encode(value))]
     if isinstance(value, Enum):
         return ["e", _name(kind), value.name]
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return ["nt", _name(kind), *map(_document, value)]
+        return ["nt", _name(kind), dict(zip(kind._fields, map(document_of, value), strict=True))]
     if kind.__module__ == "numpy":
         return _numbers(kind, value)
     fields = _fields(kind)
@@ -162,7 +173,7 @@ def _write_other(kind: type, value: object) -> Document:
         raise TypeError(
             f"an object of the class {kind.__qualname__} is not data: use a frozen attrs class, or @stored(...) on it"
         )
-    return ["r", _name(kind), {field: _document(getattr(value, field)) for field in fields}]
+    return ["r", _name(kind), {field: document_of(getattr(value, field)) for field in fields}]
 
 
 def _numbers(kind: type, value: Any) -> Document:  # noqa: ANN401  # of NumPy, which need not be installed
@@ -181,27 +192,23 @@ def _fields(kind: type) -> tuple[str, ...] | None:
     return attributes_of(kind)
 
 
+def name_of(kind: type) -> str:
+    """Returns the name of a class, under which a program finds it."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
 def _name(kind: type) -> str:
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    if _imported(name) is not kind:
+    name = name_of(kind)
+    if class_named(name) is not kind:
         raise TypeError(
             f"its class, {kind.__qualname__}, cannot be found again; it must be defined at the top level of a module"
         )
     return name
 
 
-def _imported(name: str) -> object:
-    """Returns what has a name in a module that is imported; ``None`` if there is none."""
-    module, _, path = name.partition(":")
-    found: object = sys.modules.get(module)
-    for part in path.split("."):
-        found = vars(found).get(part) if found is not None and hasattr(found, "__dict__") else None
-    return found
-
-
 def _class(name: object) -> type:
-    found = _imported(str(name))
-    if not isinstance(found, type):
+    found = class_named(str(name))
+    if found is None:
         raise StoredValueError(
             f"the checkpoint has a value of the class {name}, which cannot be found; start the query with the program "
             "that wrote it, or with a new checkpoint"
@@ -209,17 +216,18 @@ def _class(name: object) -> type:
     return found
 
 
-def _value(document: object) -> object:
+def value_of(document: object) -> object:
+    """Returns the value of a document; raises as ``read`` does."""
     return _READERS[document[0]](document[1:]) if isinstance(document, list) else document
 
 
 def _values(make: Callable[[Iterable[Any]], object]) -> Callable[[_Parts], object]:
-    return lambda parts: make([_value(part) if type(part) is list else part for part in parts])
+    return lambda parts: make([value_of(part) if type(part) is list else part for part in parts])
 
 
 def _pairs(make: Callable[[Iterable[Any]], object]) -> Callable[[_Parts], object]:
     def read_pairs(parts: _Parts) -> object:
-        values = [_value(part) for part in parts]
+        values = [value_of(part) for part in parts]
         return make(zip(values[::2], values[1::2], strict=True))
 
     return read_pairs
@@ -253,11 +261,11 @@ def _read_coded(parts: _Parts) -> object:
         raise StoredValueError(
             f"the checkpoint has a value of {kind.__qualname__}, which has no @stored(...) now"
         )
-    return codec.decode(_value(parts[1]))
+    return codec.decode(value_of(parts[1]))
 
 
 def _read_record(parts: _Parts) -> object:
-    """Returns a record without its constructor, whose converters may run code; a new field has its default."""
+    """Returns a record without its constructor, whose converters may run code."""
     kind, document = _class(parts[0]), parts[1]
     names = _fields(kind)
     if names is None:
@@ -268,22 +276,23 @@ def _read_record(parts: _Parts) -> object:
     if _HASH in getattr(kind, "__slots__", ()):
         object.__setattr__(record, _HASH, None)
     for name in names:
-        value = _value(document[name]) if name in document else _default(kind, name)
-        object.__setattr__(record, name, value)
+        object.__setattr__(record, name, value_of(_field(document, kind, name)))
     return record
+
+
+def _read_named_tuple(parts: _Parts) -> object:
+    kind, document = _class(parts[0]), parts[1]
+    names: tuple[str, ...] = getattr(kind, "_fields", ())
+    return tuple.__new__(kind, tuple(value_of(_field(document, kind, name)) for name in names))
 
 
 _HASH: Final = "_attrs_cached_hash"
 
 
-def _default(kind: type, name: str) -> object:
-    field = attrs.fields_dict(kind).get(name) if attrs.has(kind) else None
-    if field is None or field.default is attrs.NOTHING or hasattr(field.default, "factory"):
-        raise StoredValueError(
-            f"a record in the checkpoint has no {kind.__qualname__}.{name}; the record class has changed since, so "
-            "give the field a default, change it back, or start the query with a new checkpoint"
-        )
-    return field.default
+def _field(document: Any, kind: type, name: str) -> object:  # noqa: ANN401
+    if name not in document:
+        raise StoredValueError(f"a record in the checkpoint has no {kind.__qualname__}.{name}")
+    return document[name]
 
 
 _READERS: Final[Mapping[str, Callable[[_Parts], object]]] = {
@@ -309,7 +318,7 @@ _READERS: Final[Mapping[str, Callable[[_Parts], object]]] = {
     "0": lambda parts: Nothing,
     "e": _read_enum,
     "np": _read_numbers,
-    "nt": lambda parts: tuple.__new__(_class(parts[0]), tuple(map(_value, parts[1:]))),
+    "nt": _read_named_tuple,
     "r": _read_record,
     "c": _read_coded,
 }

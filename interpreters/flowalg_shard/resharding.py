@@ -57,12 +57,7 @@ def _place(rows: pl.DataFrame, key: Sequence[str], shards: Sequence[int]) -> pl.
 def _reshard_windows(states: Sequence[OperatorState], shards: Sequence[int]) -> list[WindowStore]:
     """Returns the windows, or the keys of a computation, by the shard of their key; each in one segment."""
     parts = [part for state in states for part in state.windows.parts]
-    for part in parts:
-        part.segment.wake_up_windows()
-    windows, panes = (
-        stack([table.drop(KEY_HASH, strict=False) for table in tables])
-        for tables in ([part.windows for part in parts], [part.current_panes for part in parts])
-    )
+    windows, panes = whole_tables(*states)
     if windows.is_empty() and panes.is_empty():
         return [WindowStore()] * len(shards)
     hashed, key = parts[0].segment.hashed, _key_of(parts[0].segment)
@@ -73,6 +68,18 @@ def _reshard_windows(states: Sequence[OperatorState], shards: Sequence[int]) -> 
         else WindowStore().append(Segment(hashed, own, current, pl.DataFrame()))
         for own, current in divided
     ]
+
+
+def whole_tables(*states: OperatorState) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns all windows of some shards, or the keys of a computation, and their current panes or waiting elements."""
+    parts = [part for state in states for part in state.windows.parts]
+    for part in parts:
+        part.segment.wake_up_windows()
+    windows, panes = (
+        stack([table.drop(KEY_HASH, strict=False) for table in tables])
+        for tables in ([part.windows for part in parts], [part.current_panes for part in parts])
+    )
+    return windows, panes
 
 
 def _divide(table: pl.DataFrame, key: Sequence[str], shards: Sequence[int]) -> list[pl.DataFrame]:

@@ -31,9 +31,9 @@ from flowalg import KV, BoundedOutOfOrderness, Count, PCollection, Source, flatt
 from flowalg.data import INGRESS_TIME, one_of, tagged
 from flowalg.data.json_text import json_value
 from flowalg.data.shapes import OptionalOf, SumOf, shape_of, sum_of
-from flowalg.data.structure import structure
 from flowalg.data.values import conform, sort_key
 from flowalg.errors import ArgumentError, ElementError, RecordTypeError, UserFunctionError
+from flowalg.evolution.structure import structure_of
 from flowalg.serialization.types import type_of
 
 
@@ -207,7 +207,7 @@ def test_a_value_of_no_member_is_an_error() -> None:
 def test_a_sum_has_a_type_and_a_structure() -> None:
     """They are those of its members; the structure has the tags, which name columns of state."""
     assert shape_of(type_of(shape_of(Box))) == shape_of(Box)
-    assert structure(WHOLE) == (
+    assert str(structure_of(WHOLE)) == (
         "Model: Model(query: str, rate: float) | sighting: Seen(query: str, rate: int, "
         "before: Model: Model(query: str, rate: float) | str: str | None)"
     )

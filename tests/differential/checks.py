@@ -77,6 +77,21 @@ def local(cases: int = CASES, processes: int = CORES, seed: int = 0) -> int:
     return _count("local", "equal", cases, processes, seed)
 
 
+def evolution(cases: int = CASES, processes: int = CORES, seed: int = 0) -> int:
+    """Changes pipelines between two starts of a query: record classes, combiners, triggers and windows.
+
+    Each change must continue with the panes of a fresh run, or be refused by the plan and the start alike. The last
+    line is ``evolution: N changes, M continued, K refused, 0 silent``.
+    """
+    result = _run(["evolution"] * processes, seed, cases)["evolution"]
+    for text in sorted(map(str, result.differences), key=len)[:SHOWN]:
+        print(f"\n{text}")
+    silent, tally = len(result.differences), result.tally
+    continued, refused = tally["continued"], tally["refused"]
+    print(f"evolution: {result.cases} changes, {continued} continued, {refused} refused, {silent} silent")
+    return 1 if silent else 0
+
+
 def agree(
     minutes: float = 10.0,
     engines: tuple[str, ...] = ("local", "spark"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Final, Generic, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 from flowalg_laws.conformance.generated import smallest_failure
 from hypothesis.strategies import SearchStrategy
 
@@ -34,22 +35,29 @@ class Difference:
 
 @frozen
 class Comparison:
-    """The number of cases that were compared, and the differences."""
+    """The number of cases that were compared, the differences, and how many cases were of some kinds."""
 
     cases: int = 0
     differences: tuple[Difference, ...] = ()
+    tally: Counter[str] = field(factory=Counter)
 
     def __add__(self, other: Comparison) -> Comparison:
-        return Comparison(self.cases + other.cases, self.differences + other.differences)
+        return Comparison(
+            self.cases + other.cases, self.differences + other.differences, self.tally + other.tally
+        )
 
 
 @frozen
 class Comparer(Generic[C]):
-    """What a process compares: generated cases, how one of them differs (empty if not), and cases to begin with."""
+    """What a process compares: generated cases, how one of them differs (empty if not), and cases to begin with.
+
+    ``difference`` may count cases in the ``tally``.
+    """
 
     cases: SearchStrategy[C]
     difference: Callable[[C], str]
     kept: Sequence[C] = ()
+    tally: Counter[str] = field(factory=Counter)
 
     def difference_of(self, case: C) -> Difference | None:
         """Returns the difference of a case; an error is one too."""
@@ -109,4 +117,4 @@ class Share:
             result += comparer.compare_generated(size, self.seed + chunk, deadline)
             chunk += self.processes
             print(f"{name}: {result.cases:,} compared, {len(result.differences)} different", flush=True)
-        return result
+        return result + Comparison(tally=comparer.tally)

@@ -13,8 +13,10 @@ from flowalg_polars import PolarsBatch
 from hypothesis import strategies as st
 
 from flowalg import Interpreter
+from tests.differential import evolution
 from tests.differential.case import CORPUS, Case, Compared, cases, kept_cases
 from tests.differential.comparing import Comparer, Comparison, Share
+from tests.differential.evolution import Changed
 from tests.support.chains import Chain, chains
 from tests.support.local_queries import LocalQueries
 from tests.support.step_pairs import Pair, correction_pairs, pairs
@@ -99,10 +101,16 @@ def all_on_spark(stack: ExitStack) -> Comparer[Case]:
     return comparer_of(engines_on(session))
 
 
+def changes_of_pipelines(stack: ExitStack) -> Comparer[Changed]:
+    """Returns changes of pipelines between two starts of a query of the local engine."""
+    return evolution.comparer()
+
+
 SETTINGS: Final[Mapping[str, Callable[[ExitStack], Comparer[Any]]]] = {
     "chains": chains_against_python,
     "step": step_against_reference,
     "local": local_against_reference,
+    "evolution": changes_of_pipelines,
     "the local engine": all_on_local,
     "Spark": all_on_spark,
 }

@@ -357,7 +357,7 @@ def test_a_damaged_or_different_checkpoint_is_refused(tmp_path: Path) -> None:
     """A checkpoint with a wrong checksum, or of another pipeline, says so."""
     list(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path))
     means = POINTS.window(FixedWindows(MINUTE), allowed_lateness=2 * MINUTE).combine_per_key(Mean())
-    with pytest.raises(CheckpointError, match="combiner was"):
+    with pytest.raises(CheckpointError, match="the combiners were"):
         next(streaming.batches(means, {SCORES: stream_of()}, checkpoint=tmp_path))
     with pytest.raises(CheckpointError, match="has 1 shards; got shards=2"):
         next(streaming.batches(TOTALS, {SCORES: stream_of()}, checkpoint=tmp_path, shards=2))

@@ -37,7 +37,7 @@ class ElementOutput(ShardedStage[Reader]):
     @cached_property
     def description(self) -> StageDescription:
         """The facts about the output that its state depends on."""
-        return describe_output(self.label, self.elements.shape, self.operator.inputs)
+        return describe_output(self.label, self.operator.inputs)
 
     def counts(self) -> list[Counter[str]]:
         """Returns no counts."""

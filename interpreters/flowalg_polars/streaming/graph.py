@@ -7,10 +7,11 @@ from itertools import chain
 from typing import TypeAlias, assert_never
 
 import polars as pl
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from flowalg_columns.checks.plans import Requirements, reporting_all_parts
 from flowalg_columns.checks.shapes import require_equal_shapes, shape_with_side
 from flowalg_columns.checks.streams import require_lateness
+from flowalg_columns.evolution.stages import evolve_state
 from flowalg_columns.layout import layout_of, leaf_columns
 from flowalg_columns.names import PANE_META
 from flowalg_columns.notes import LiftingNote, note_of
@@ -417,12 +418,22 @@ class Graph:
         assert checkpoint.manifest is not None, "there is a state"
         change_plan = self.compared(checkpoint)
         change_plan.require_accepted()
+        self.continue_from(checkpoint, change_plan)
+
+    def continue_from(self, checkpoint: Checkpoint, change_plan: plans.ChangePlan) -> None:
+        """Gives each stage that continues its state, converted if it has changed, as a plan says."""
+        assert checkpoint.manifest is not None, "there is a state"
         for finding in change_plan.stages:
-            if finding.before is not None and finding.now is not None:
-                changed = finding.outcome is Outcome.CHANGES
-                stored = checkpoint.manifest.stages[finding.before].shards
-                states = [checkpoint.restore(shard, evaluate_all=changed) for shard in stored]
-                self.stages[finding.now].states = states
+            if finding.before is None:
+                continue
+            stored = checkpoint.manifest.stages[finding.before]
+            states = [checkpoint.restore(shard) for shard in stored.shards]
+            if finding.now is not None and finding.outcome is not Outcome.INCOMPATIBLE:
+                stage = self.stages[finding.now]
+                before = evolve(stored.description, inputs=None)  # whose numbers are those of the checkpoint
+                stage.states = [
+                    evolve_state(stage.operator, before, stage.description, state) for state in states
+                ]
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger of any stage becomes ready without new elements."""

@@ -141,7 +141,7 @@ def _read_committed(
     if isinstance(stage, bool) or not isinstance(stage, int) or not 0 <= stage < len(stages):
         raise ArgumentError("stage", stage, f"the number of a stage: an int from 0 to {len(stages) - 1}")
     stored_stage = stages[stage]
-    stores = tuple(opened.restore(stored, evaluate_all=False).windows for stored in stored_stage.shards)
+    stores = tuple(opened.restore(stored).windows for stored in stored_stage.shards)
     return stored_stage.description, stores
 
 
@@ -190,9 +190,7 @@ def plan(
     upstreams = {name: FromSource(Perfect(), name) for name in planned.sources}
     graph, _ = Graph.compile(planned, upstreams, Cluster(shards=count), STREAM_REQUIREMENTS)
     change_plan = graph.compared(opened)
-    for stage in opened.manifest.stages:
-        for shard in stage.shards:
-            opened.restore(shard, evaluate_all=False)
+    graph.continue_from(opened, change_plan)
     return change_plan
 
 
@@ -218,7 +216,7 @@ def reshard(checkpoint: CheckpointLocation, shards: int) -> None:
         assert manifest is not None, "a checkpoint that was read has a manifest"
         stages = []
         for stage in manifest.stages:
-            states = [opened.restore(shard, evaluate_all=False) for shard in stage.shards]
+            states = [opened.restore(shard) for shard in stage.shards]
             divided = reshard_stage(states, range(count))
             stages.append((stage.description, divided))
         opened.commit(manifest.intent, stages, changed={})

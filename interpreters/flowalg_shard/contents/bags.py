@@ -17,7 +17,7 @@ from flowalg_shard.contents.stage import Stage
 from flowalg_shard.tables.columns import EARLIEST, EVENT_TIME, HAS_VALUE, LATEST, SIDE, SIZE, VALUE, WEIGHT
 from flowalg_shard.tables.lists import ROW, concat, implode, items_of
 
-_BAG: Final = "__bag"
+BAG: Final = "__bag"
 _BALANCE: Final = "__balance"
 _BEFORE: Final = "__before"
 
@@ -36,7 +36,7 @@ class BagContents:
     def columns(self) -> tuple[str, ...]:
         """The columns in bundles and in state."""
         times = (EARLIEST, LATEST) if self.stage.keeps_times else ()
-        return (_BAG, HAS_VALUE, SIZE, *times)
+        return (BAG, HAS_VALUE, SIZE, *times)
 
     @property
     def nested(self) -> list[pl.Expr]:
@@ -54,27 +54,27 @@ class BagContents:
         return (SIDE, *self._arguments) if is_co_group else (VALUE,)
 
     @property
-    def _fields(self) -> tuple[str, ...]:
+    def fields(self) -> tuple[str, ...]:
         """The fields of an item besides its weight."""
         return tuple(dict.fromkeys((*self._value, *self._arguments, EVENT_TIME)))
 
     def lift(self, rows: pl.DataFrame) -> list[pl.Expr]:
         """Returns the column of single elements that ``precombine`` reads."""
-        return [pl.concat_list(pl.struct(*self._fields, pl.col(WEIGHT).cast(pl.Int64()))).alias(_BAG)]
+        return [pl.concat_list(pl.struct(*self.fields, pl.col(WEIGHT).cast(pl.Int64()))).alias(BAG)]
 
     def precombine(self, table: pl.DataFrame, group: Sequence[str], extra: Sequence[pl.Expr]) -> pl.DataFrame:
         """Returns one row for each group: the sum of its bags, with ``extra`` aggregates."""
-        grouped = table.group_by(group, maintain_order=True).agg(concat(_BAG), *extra)
+        grouped = table.group_by(group, maintain_order=True).agg(concat(BAG), *extra)
         identity = [ROW, *self._value, EVENT_TIME]
         others = [name for name in self._arguments if name not in identity]
-        items = items_of(grouped, _BAG).group_by(identity).agg(pl.col(others).first(), pl.col(WEIGHT).sum())
+        items = items_of(grouped, BAG).group_by(identity).agg(pl.col(others).first(), pl.col(WEIGHT).sum())
         return self._with_bag(grouped, items.filter(pl.col(WEIGHT) != 0))
 
     absorb = precombine
 
     def _with_bag(self, table: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         """Returns the table with bags of some items, and with the columns for their properties."""
-        bags = items.sort(ROW).select(ROW, pl.struct(*self._fields, WEIGHT).alias(_BAG))
+        bags = items.sort(ROW).select(ROW, pl.struct(*self.fields, WEIGHT).alias(BAG))
         values = items.group_by(ROW, *self._value).agg(pl.col(WEIGHT).sum())
         facts = values.group_by(ROW).agg(
             (pl.col(WEIGHT) > 0).any().alias(HAS_VALUE), pl.col(WEIGHT).abs().sum().alias(SIZE)
@@ -88,7 +88,7 @@ class BagContents:
         rows = table.select(pl.int_range(pl.len()).alias(ROW))
         described = rows.join(facts, on=ROW, how="left", maintain_order="left").drop(ROW)
         return table.with_columns(
-            implode(bags, _BAG, table.height),
+            implode(bags, BAG, table.height),
             *described.with_columns(pl.col(HAS_VALUE).fill_null(False), pl.col(SIZE).fill_null(0)),
         )
 
@@ -127,7 +127,7 @@ class BagContents:
 
     def _remaining(self, table: pl.DataFrame) -> pl.DataFrame:
         """Returns the items that remain when equal ones of any event time cancel out, the earliest first."""
-        items = items_of(table, _BAG)
+        items = items_of(table, BAG)
         if (items[WEIGHT] > 0).all():
             return items
         sign = pl.col(WEIGHT).sign()

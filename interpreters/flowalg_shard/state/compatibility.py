@@ -6,17 +6,20 @@ user-defined functions are still the same cannot be checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from enum import Enum
 from typing import Final
 
 import attrs
-from attrs import frozen
+from attrs import evolve, field, frozen
 
+from flowalg.combiners.collections import ToList, ToSet
 from flowalg.combiners.core import component_combiners
 from flowalg.computations.library import state_shape
 from flowalg.data.errors import CheckpointError
+from flowalg.data.record_classes import class_named
 from flowalg.data.shapes import (
     EnumOf,
     ListOf,
@@ -30,11 +33,25 @@ from flowalg.data.shapes import (
     SumOf,
     TupleOf,
 )
-from flowalg.data.structure import structure, structure_of_value
+from flowalg.evolution.changes import (
+    SAME,
+    Evolution,
+    NoEvolutionError,
+    evolution,
+    evolution_of_class,
+    is_injective,
+    is_of_classes,
+    keeps_hash,
+    keeps_order,
+)
+from flowalg.evolution.documents import classes_of
+from flowalg.evolution.structure import Structure, outline, structure_of, structure_of_class
 from flowalg.triggers.syntax import Trigger
+from flowalg.windows.strategy import Accumulation
 from flowalg_shard.clocks.exchange import FromSource, Upstream
 from flowalg_shard.computations.stage import ComputationStage
-from flowalg_shard.contents.stage import Stage
+from flowalg_shard.contents.stage import AggregateColumn, Stage
+from flowalg_shard.step.shard_state import retracts
 from flowalg_shard.step.side_inputs import SideStage
 
 COMPUTATION: Final = "computation"
@@ -42,6 +59,16 @@ TRIGGER: Final = "trigger"
 SHAPE: Final = "shape of the trigger"
 LATENESS: Final = "allowed lateness"
 ON_TIME: Final = "on-time policy"
+MODE: Final = "accumulation mode"
+
+KEYS: Final = "keys"
+VALUES: Final = "values"
+STATE: Final = "type of the state"
+ELEMENTS: Final = "elements that wait"
+SIDE: Final = "values of the side input"
+COUNT: Final = "Count()"
+COUNTING: Final = ("Count()", "Mean()", "ToList()")
+"""The descriptions of combiners, and the beginnings of those that know how many elements there were."""
 
 _UNLIMITED: Final = "unlimited"
 _NUMBER: Final = "…"
@@ -79,12 +106,51 @@ class StageFinding:
         return f"stage {self.stage!r} {self.outcome.value}{reasons}"
 
 
+class Limit(Enum):
+    """What evolutions of values must keep, for what a stage does with them."""
+
+    NOTHING = ""
+    DIFFERENCE = "different values must stay different"
+    ORDER = "values that are compared must keep their order"
+    HASH = "keys must keep their hashes, by which they are placed: their fields may have other names, and be missing"
+    CLASSES = "they are kept as objects, of which only record classes may change"
+
+
+@frozen
+class Held:
+    """The shape of values that a state has, what their evolutions must keep, and whether they are kept as objects."""
+
+    shape: Shape
+    limit: Limit = Limit.NOTHING
+    objects: bool = False
+
+    def evolution(self, before: Structure) -> Evolution:
+        """Returns the evolution of the values; raises ``NoEvolutionError`` if there is none within the limit."""
+        change = evolution(before, self.shape)
+        if _KEEPS[self.limit](change):
+            return change
+        raise NoEvolutionError([self.limit.value])
+
+
+_KEEPS: Final[Mapping[Limit, Callable[[Evolution], bool]]] = {
+    Limit.NOTHING: lambda change: True,
+    Limit.DIFFERENCE: is_injective,
+    Limit.ORDER: keeps_order,
+    Limit.HASH: keeps_hash,
+    Limit.CLASSES: is_of_classes,
+}
+
+
 @frozen
 class StageDescription:
     """The facts about a stage that its state depends on, as text by subject, and what flows into it.
 
-    ``shards`` are the ids of the shards that keys are placed on, for engines that choose them, and ``placement`` is the
-    name of the hash that does it. ``inputs``, ``shards`` and ``placement`` are ``None`` if they are not compared.
+    ``holds`` are the values that the state has, by subject, and ``combiners`` the aggregates in columns; the argument
+    of one has its number as subject. A checkpoint has the structures of the values (``stored``), which are ``types``,
+    and those of the classes whose objects the state has as they are. ``counts`` is whether the state has the number of
+    elements of each window, and ``rigid`` why it cannot be converted, if it cannot. ``shards`` are the ids of the
+    shards that keys are placed on, for engines that choose them, and ``placement`` is the name of the hash that does
+    it. ``inputs``, ``shards`` and ``placement`` are ``None`` if they are not compared.
     """
 
     label: str
@@ -92,15 +158,25 @@ class StageDescription:
     inputs: Inputs | None = None
     shards: tuple[int, ...] | None = None
     placement: str | None = None
+    combiners: tuple[str, ...] = ()
+    types: Mapping[str, Structure] = field(factory=dict)
+    classes: Mapping[str, Structure] = field(factory=dict)
+    holds: Mapping[str, Held] = field(factory=dict)
+    counts: bool = False
+    rigid: str | None = None
 
-    def is_unchanged_in(self, now: StageDescription) -> bool:
-        """Returns whether the stage is unchanged; raises ``CheckpointError`` if the state cannot be continued.
-
-        After a compatible change every window must be evaluated again.
-        """
-        finding = compare_stages(self, now)
-        require_continuable(finding)
-        return finding.outcome is Outcome.CONTINUES
+    def stored(self, classes: Mapping[str, Structure]) -> StageDescription:
+        """Returns the description as a checkpoint has it, of a state with objects of some classes."""
+        types = {name: structure_of(held.shape) for name, held in self.holds.items()}
+        of_shapes = (classes_of(held.shape) for held in self.holds.values() if held.objects)
+        return evolve(
+            self,
+            types={**self.types, **types},
+            classes={**self.classes, **ChainMap(*of_shapes), **classes},
+            holds={},
+            rigid=None,
+            counts=False,
+        )
 
 
 def compare_stages(before: StageDescription, now: StageDescription) -> StageFinding:
@@ -108,30 +184,192 @@ def compare_stages(before: StageDescription, now: StageDescription) -> StageFind
 
     Stages have the same numbers in both.
     """
-    names = {**before.facts, **now.facts}
-    changed = {name: (before.facts.get(name), now.facts.get(name)) for name in names}
-    changed = {name: (old, new) for name, (old, new) in changed.items() if old != new}
-    incompatible = [
-        _change(name, old, new) for name, (old, new) in changed.items() if not _is_compatible(name, old, new)
-    ]
+    change = change_of_stage(before, now)
+    if change.reasons:
+        return StageFinding(now.label, Outcome.INCOMPATIBLE, change.reasons)
+    return StageFinding(
+        now.label, Outcome.CHANGES if change.changes else Outcome.CONTINUES, tuple(change.changes)
+    )
+
+
+@frozen
+class StageChange:
+    """What becomes of the state of a stage: the changes in words, and the reasons against it, if there are some.
+
+    ``values`` are the evolutions of values by subject, and ``objects`` those of objects by the name of their class.
+    ``kept`` has, for each aggregate, its number before; ``None`` for a new one. With ``resets`` the triggers of all
+    windows begin again. ``realigns`` is whether the aggregates are others than before.
+    """
+
+    changes: tuple[str, ...]
+    reasons: tuple[str, ...]
+    values: Mapping[str, Evolution]
+    objects: Mapping[str, Evolution]
+    kept: tuple[int | None, ...]
+    realigns: bool
+    resets: bool
+
+    @property
+    def converts(self) -> bool:
+        """Whether the stored tables change."""
+        return bool(self.values or self.objects) or self.resets or self.realigns
+
+    def require_none_against(self, label: str) -> None:
+        """Raises ``CheckpointError`` if there are reasons against it, for the stage with a label."""
+        if self.reasons:
+            require_continuable(StageFinding(label, Outcome.INCOMPATIBLE, self.reasons))
+
+
+def change_of_stage(before: StageDescription, now: StageDescription) -> StageChange:
+    """Returns what becomes of the state of a stage, given the description that is stored with it."""
+    changes, reasons = _compare_facts(before, now)
+    reasons += _compare_places(before, now)
+    kept: tuple[int | None, ...] = ()
+    try:
+        kept = _align(before, now)
+        changes += _combined(before, now, kept)
+    except NoEvolutionError as error:
+        reasons += error.reasons
+    values: dict[str, Evolution] = {}
+    for subject, held in now.holds.items():
+        old = before.types.get(_subject_before(subject, kept))
+        if old is None or old == structure_of(held.shape):
+            continue
+        what = f"{_named(subject, now)} was {old} and is now {structure_of(held.shape)}"
+        try:
+            values[subject] = held.evolution(old)
+            changes.append(what)
+        except NoEvolutionError as error:
+            reasons += [reason if str(old) in reason else f"{what}: {reason}" for reason in error.reasons]
+    objects, of_objects = _objects(before, reasons)
+    realigns = kept != tuple(range(len(before.combiners)))
+    resets = SHAPE in now.facts and before.facts.get(SHAPE) != now.facts[SHAPE]
+    change = StageChange(
+        _distinct((*changes, *of_objects)), _distinct(reasons), values, objects, kept, realigns, resets
+    )
+    if change.converts and now.rigid is not None and not reasons:
+        return evolve(change, reasons=(*change.changes, now.rigid))
+    return change
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _objects(before: StageDescription, reasons: list[str]) -> tuple[dict[str, Evolution], list[str]]:
+    """Returns the evolutions of objects by their classes, and the changes in words; adds the reasons against them."""
+    objects, changes = dict[str, Evolution](), list[str]()
+    for name, structure in before.classes.items():
+        try:
+            change = evolution_of_class(name, structure)
+        except NoEvolutionError as error:
+            reasons += error.reasons
+            continue
+        if change != SAME:
+            objects[name] = change
+            cls = class_named(name)
+            now = structure if cls is None else structure_of_class(cls)
+            changes.append(f"{structure} is now {now}")
+    return objects, changes
+
+
+def _align(before: StageDescription, now: StageDescription) -> tuple[int | None, ...]:
+    """Returns the number that each aggregate had before, ``None`` for a new one.
+
+    Raises ``NoEvolutionError`` if it is ambiguous which of them continue.
+    """
+    old, new = before.combiners, now.combiners
+    if old == new:
+        return tuple(range(len(new)))
+    gone, added = (set(one) - set(other) for one, other in ((old, new), (new, old)))
+    both = [[name for name in names if name not in gone | added] for names in (old, new)]
+    if both[0] == both[1]:
+        positions = iter(number for number, name in enumerate(old) if name not in gone)
+        return tuple(None if name in added else next(positions) for name in new)
+    if len(set(old)) == len(old) and len(set(new)) == len(new):
+        return tuple(old.index(name) if name in old else None for name in new)
+    raise NoEvolutionError(
+        [
+            f"the combiners were {', '.join(old)} and are now {', '.join(new)}: it is ambiguous which of them "
+            "continue; change one at a time"
+        ]
+    )
+
+
+def _combined(before: StageDescription, now: StageDescription, kept: Sequence[int | None]) -> list[str]:
+    """Returns the changes of aggregates; raises ``NoEvolutionError`` for new ones that do not follow from others."""
+    if before.combiners == now.combiners:
+        return []
+    what = f"the combiners were {', '.join(before.combiners)} and are now {', '.join(now.combiners)}"
+    for number, known in enumerate(kept):
+        if known is None and not (
+            now.combiners[number] == COUNT
+            and (now.counts or count_source(before.combiners, kept) is not None)
+        ):
+            raise NoEvolutionError(
+                [
+                    f"{what}: the state does not have what {now.combiners[number]} would have of earlier elements; add "
+                    "it as an output of its own, which starts empty, or start with a new checkpoint"
+                ]
+            )
+        if known is None and now.facts.get(MODE) == Accumulation.RETRACTING.value:
+            raise NoEvolutionError(
+                [f"{what}: the panes that may be retracted do not have {now.combiners[number]}"]
+            )
+    return [what]
+
+
+def require_unchanged(before: StageDescription, now: StageDescription) -> None:
+    """Raises ``CheckpointError`` unless a stage reads a state as it is, without a conversion."""
+    change = change_of_stage(before, now)
+    reasons = change.reasons or (change.changes if change.converts else ())
+    if reasons:
+        require_continuable(StageFinding(now.label, Outcome.INCOMPATIBLE, reasons))
+
+
+def count_source(combiners: Sequence[str], kept: Sequence[int | None]) -> int | None:
+    """Returns the number of an aggregate that knows how many elements there were, and is kept; ``None`` without one."""
+    numbers = (number for number in kept if number is not None)
+    return next((number for number in numbers if combiners[number].startswith(COUNTING)), None)
+
+
+def _subject_before(subject: str, kept: Sequence[int | None]) -> str:
+    """Returns the subject in the checkpoint of a subject: arguments of aggregates have their numbers."""
+    if not subject.isdecimal() or not int(subject) < len(kept):
+        return subject
+    return str(kept[int(subject)])
+
+
+def _named(subject: str, now: StageDescription) -> str:
+    return f"what {now.combiners[int(subject)]} reads" if subject.isdecimal() and now.combiners else subject
+
+
+def _compare_facts(before: StageDescription, now: StageDescription) -> tuple[list[str], list[str]]:
+    """Returns the facts that may change and have, and those that have and may not."""
+    changes, reasons = list[str](), list[str]()
+    for name in {**before.facts, **now.facts}:
+        old, new = before.facts.get(name), now.facts.get(name)
+        if old != new and name != SHAPE:
+            (changes if _is_compatible(name, old, new) else reasons).append(_change(name, old, new))
+    return changes, reasons
+
+
+def _compare_places(before: StageDescription, now: StageDescription) -> list[str]:
+    """Returns the reasons of what flows into the stage, and of where its keys are."""
+    reasons: list[str] = []
     if before.inputs is not None and now.inputs is not None and before.inputs != now.inputs:
-        incompatible.append(f"it read {_readable(before.inputs)} and now reads {_readable(now.inputs)}")
+        reasons.append(f"it read {_readable(before.inputs)} and now reads {_readable(now.inputs)}")
     if before.shards is not None and now.shards is not None and before.shards != now.shards:
-        incompatible.append(
+        reasons.append(
             f"its shards were {before.shards} and are now {now.shards}, since spark.sql.shuffle.partitions was another "
             "number when the query was compiled first; set that number again, or reshard the checkpoint"
         )
     if before.placement is not None and now.placement is not None and before.placement != now.placement:
-        incompatible.append(
+        reasons.append(
             f"its keys were placed on shards by the hash {before.placement!r} and are now by {now.placement!r}; "
             "continue with the version of flowalg that wrote the checkpoint, or reshard the checkpoint"
         )
-    if incompatible:
-        return StageFinding(now.label, Outcome.INCOMPATIBLE, tuple(incompatible))
-    if not changed:
-        return StageFinding(now.label, Outcome.CONTINUES)
-    reasons = tuple(_change(name, old, new) for name, (old, new) in changed.items())
-    return StageFinding(now.label, Outcome.CHANGES, reasons)
+    return reasons
 
 
 def require_continuable(finding: StageFinding) -> None:
@@ -144,8 +382,8 @@ def require_continuable(finding: StageFinding) -> None:
 
 
 COMPATIBLE_CHANGES: Final = (
-    "Compatible changes are a longer allowed lateness, another on-time policy and other numbers in the trigger; "
-    "after any other change start with a new checkpoint"
+    "Compatible changes are a longer allowed lateness, another on-time policy, another trigger, and evolutions of "
+    "types (docs/state.md); after any other change start with a new checkpoint"
 )
 
 
@@ -200,19 +438,15 @@ def describe_side(
     stage: SideStage, main: Shape, side: Shape, inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
     """Returns the facts about a side input that its state depends on: its values, and the elements that wait for it."""
-    facts = {
-        "elements": structure(main),
-        "side": structure(side),
-        "view": describe(stage.view),
-        "windows": _windows(stage),
-    }
+    facts = {"view": describe(stage.view), "windows": _windows(stage)}
     if stage.lateness is not None:
         facts["lateness of the elements that read it"] = describe(stage.lateness)
-    return StageDescription(stage.label, facts, _inputs(inputs))
+    holds = {ELEMENTS: Held(main), SIDE: Held(side, objects=True)}
+    return StageDescription(stage.label, facts, _inputs(inputs), holds=holds)
 
 
 def describe_stage(
-    stage: Stage, pair: Shape, values: Sequence[Shape], inputs: Sequence[Sequence[Upstream]] | None = None
+    stage: Stage, pair: RecordOf, values: Sequence[Shape], inputs: Sequence[Sequence[Upstream]] | None = None
 ) -> StageDescription:
     """Returns the facts about a grouping that its state depends on.
 
@@ -221,28 +455,65 @@ def describe_stage(
     """
     strategy = stage.strategy
     lateness = strategy.lateness_micros
-    joined = () if stage.join is None else (stage.join,)
-    combiner = (*stage.aggregates, *joined) if stage.combiner is None else stage.combiner
-    keeps_values = stage.combiner is not None or stage.automaton.accumulates
-    parts = () if stage.combiner is None else component_combiners(stage.combiner)
+    facts = {
+        "windows": _windows(stage),
+        MODE: strategy.mode.value,
+        "event time of panes": strategy.timestamp_combiner.value,
+        SHAPE: describe(strategy.trigger, numbers=False),
+        TRIGGER: describe(strategy.trigger),
+        LATENESS: _UNLIMITED if lateness is None else str(lateness),
+        ON_TIME: strategy.on_time_behavior.value,
+    }
+    key, result = (part.shape for part in pair.fields)
+    holds = {KEYS: Held(key, Limit.HASH)}
+    if stage.automaton.accumulates or stage.combiner is not None:
+        holds |= {
+            f"values of input {number}": Held(value, Limit.CLASSES, objects=True)
+            for number, value in enumerate(values)
+        }
+    if stage.combiner is not None:
+        facts["combiner"] = describe(stage.combiner)
+        facts["accumulators"] = ", ".join(
+            outline(part.zero()) for part in component_combiners(stage.combiner)
+        )
+        if retracts(stage):
+            holds["results"] = Held(result, Limit.CLASSES, objects=True)
+    else:
+        facts["combiner"] = "in columns" if stage.join is None else describe(stage.join)
+        facts["contents"] = "values" if stage.keeps_values else "accumulators"
+    if stage.keeps_values and not _is_co_group(stage):
+        holds[VALUES] = Held(values[0], Limit.DIFFERENCE)
+    holds |= {
+        str(number): Held(column.shape, _limit(column))
+        for number, column in enumerate(stage.aggregates)
+        if column.shape is not None
+    }
     return StageDescription(
         stage.label,
-        {
-            "keys and results": structure(pair),
-            "values": " and ".join(map(structure, values)) if keeps_values else "in columns",
-            "windows": _windows(stage),
-            "combiner": describe(combiner),
-            "accumulators": ", ".join(structure_of_value(part.zero()) for part in parts)
-            or ("values in columns" if stage.keeps_values else "in columns"),
-            "accumulation mode": strategy.mode.value,
-            "event time of panes": strategy.timestamp_combiner.value,
-            SHAPE: describe(strategy.trigger, numbers=False),
-            TRIGGER: describe(strategy.trigger),
-            LATENESS: _UNLIMITED if lateness is None else str(lateness),
-            ON_TIME: strategy.on_time_behavior.value,
-        },
+        facts,
         _inputs(inputs),
+        combiners=tuple(describe(column.combiner) for column in stage.aggregates),
+        holds=holds,
+        counts=stage.retractions,
+        rigid="the windows merge and come apart, so their state cannot be converted"
+        if stage.unmerges
+        else None,
     )
+
+
+def _is_co_group(stage: Stage) -> bool:
+    return any(column.side is not None for column in stage.aggregates)
+
+
+def _limit(column: AggregateColumn) -> Limit:
+    """Returns what evolutions of the argument of an aggregate must keep."""
+    match column.combiner:
+        case ToList():
+            return Limit.NOTHING
+        case ToSet():
+            return Limit.DIFFERENCE
+        case _:
+            return Limit.ORDER
 
 
 def describe_computation(
@@ -253,21 +524,25 @@ def describe_computation(
     ``pair`` is the type of its elements, whose values are in the state only while they wait for the watermark.
     """
     assert isinstance(pair, RecordOf), "a computation has keyed elements"
-    key, value = (field.shape for field in pair.fields)
+    key, value = (part.shape for part in pair.fields)
     state = state_shape(stage.computation, value)
     facts = {
-        "elements": f"KV[{structure(key)}, {structure(value) if stage.in_order else value}]",
         "order": "event time" if stage.in_order else "arrival",
         "late elements": stage.late.value,
-        "type of the state": "unknown" if state is None else structure(state),
-        COMPUTATION: describe(stage.computation),
+        "state": "of unknown type" if state is None else "of known type",
+        COMPUTATION: _describe_fields(stage.computation, numbers=True, without=("initial",)),
     }
-    return StageDescription(stage.label, facts, _inputs(inputs))
+    holds = {KEYS: Held(key, Limit.HASH)}
+    if stage.in_order:
+        holds[ELEMENTS] = Held(value)
+    if state is not None:
+        holds[STATE] = Held(state)
+    return StageDescription(stage.label, facts, _inputs(inputs), holds=holds)
 
 
-def describe_output(label: str, elements: Shape, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:
+def describe_output(label: str, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:
     """Returns the facts about an output of elements, whose only state is its clocks."""
-    return StageDescription(label, {"elements": str(elements)}, _inputs(inputs))
+    return StageDescription(label, {"output": "elements"}, _inputs(inputs))
 
 
 def _windows(stage: Stage | SideStage) -> str:
@@ -301,14 +576,14 @@ def describe(value: object, *, numbers: bool = True) -> str:
             | RecordOf()
             | SumOf()
         ):
-            return structure(value)
+            return str(structure_of(value))
         case tuple():
             return ", ".join(describe(part, numbers=numbers) for part in value)
         case _:
             return _describe_fields(value, numbers=numbers)
 
 
-def _describe_fields(value: object, *, numbers: bool) -> str:
+def _describe_fields(value: object, *, numbers: bool, without: Sequence[str] = ()) -> str:
     """Returns an object with its fields, without those that its representation leaves out since others imply them."""
     kind = type(value)
     if not attrs.has(kind):
@@ -316,7 +591,7 @@ def _describe_fields(value: object, *, numbers: bool) -> str:
     fields = (
         (field.name, getattr(value, field.name))
         for field in attrs.fields(kind)
-        if field.repr or not field.init
+        if (field.repr or not field.init) and field.name not in without
     )
     described = (
         f"{name}={describe(field_value, numbers=numbers)}"

@@ -33,7 +33,12 @@ from flowalg_shard.computations.kept_keys import (
 )
 from flowalg_shard.computations.kept_keys import WaitingElement as KeptElement
 from flowalg_shard.computations.stage import ONLY_KEY, CodecOf, ComputationStage
-from flowalg_shard.state.compatibility import COMPUTATION, StageDescription, describe_computation
+from flowalg_shard.state.compatibility import (
+    COMPUTATION,
+    StageDescription,
+    describe_computation,
+    require_unchanged,
+)
 from flowalg_shard.state.window_store import WindowStore
 from flowalg_shard.tables.columns import CONTENTS
 from flowalg_shard.tables.packing import stack
@@ -173,7 +178,7 @@ def _checked_stage(node: Process, codec_of: CodecOf, description: StageDescripti
     if not isinstance(element, RecordOf) or not isinstance(output, RecordOf):
         raise CheckpointError(f"{node.label}: the types of its elements and outputs are unknown")
     stage = ComputationStage.of(node, element, output, codec_of, dead_letters=False)
-    description.is_unchanged_in(describe_computation(stage, element))
+    require_unchanged(description, describe_computation(stage, element))
     return stage
 
 

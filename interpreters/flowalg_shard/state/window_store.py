@@ -22,6 +22,8 @@ import polars as pl
 from attrs import define, field, frozen
 
 from flowalg.data.time import MAX_TIME, EventTime, ProcessingTime
+from flowalg.evolution.documents import structures_of
+from flowalg.evolution.structure import Structure
 from flowalg.runs.clocks import Clocks
 from flowalg.serialization.stored import read, store
 from flowalg_shard.contents.stage import Stage
@@ -33,6 +35,7 @@ from flowalg_shard.state.dormancy import (
     greatest_watermark,
     with_wakeups,
 )
+from flowalg_shard.state.objects import class_names
 from flowalg_shard.step.panes import HOLD
 from flowalg_shard.step.shard_state import ShardState
 from flowalg_shard.tables.packing import pack, pack_parts, stack, unpack, unpack_parts
@@ -87,6 +90,7 @@ class Segment:
     tombstones: pl.DataFrame
     wake_up: Callable[[], pl.DataFrame] | None = None
     name: str = field(factory=lambda: uuid4().hex)
+    _classes: frozenset[str] | None = field(default=None, alias="classes")
     _ordered: bool = False
 
     def wake_up_windows(self) -> None:
@@ -120,14 +124,21 @@ class Segment:
         windows, panes = (
             pack(table.drop(KEY_HASH, strict=False)) for table in (self.windows, self.current_panes)
         )
-        return pack_parts(store(self.hashed), windows, panes, pack(self.tombstones))
+        header = store((self.hashed, tuple(sorted(self.classes))))
+        return pack_parts(header, windows, panes, pack(self.tombstones))
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """The names of the classes whose objects its tables have as they are; stored bytes have them too."""
+        return class_names((self.plain, self.current_panes)) if self._classes is None else self._classes
 
     @classmethod
     def restore(cls, name: str, payload: bytes) -> Segment:
         """Returns the segment of packed bytes."""
         names, *tables = unpack_parts(payload)
-        hashed, (windows, panes, tombstones) = read(names, tuple), map(unpack, tables)
-        return cls(hashed, windows, panes, sort_by_hash(tombstones, hashed), name=name)
+        (hashed, classes), (windows, panes, tombstones) = read(names, tuple), map(unpack, tables)
+        hidden = sort_by_hash(tombstones, hashed)
+        return cls(hashed, windows, panes, hidden, name=name, classes=frozenset(classes))
 
     @cached_property
     def size(self) -> int:
@@ -300,6 +311,11 @@ class WindowStore:
         taken = [part.take(hashes) for part in others]
         dormant = WindowStore(tuple(part for _, _, part in taken))
         return ActiveWindows.of(whole, dormant, [(windows, panes) for windows, panes, _ in taken])
+
+    @property
+    def classes(self) -> dict[str, Structure]:
+        """The structures of the classes whose objects its segments have as they are, by name."""
+        return structures_of(frozenset().union(*(segment.classes for segment in self.segments)))
 
     @property
     def window_count(self) -> int:

@@ -41,6 +41,9 @@ from flowalg_shard.triggers.summary import SummaryColumns
 CLOSED: Final = "__closed"
 FIRES: Final = "__fires"
 
+TRIGGER_PREFIX: Final = "__t"
+"""What the names of the columns of a trigger begin with."""
+
 
 @frozen
 class CompiledOnce:
@@ -149,7 +152,7 @@ class Automaton:
     def of(cls, trigger: Trigger) -> Automaton:
         """Compiles a trigger. Raises ``UnsupportedError`` for an ``AtMeasure`` that needs more than 64 bits."""
         summary = SummaryColumns.of(trigger)
-        root = _compile(trigger, summary, "__t")
+        root = _compile(trigger, summary, TRIGGER_PREFIX)
         return cls(trigger, summary, root, tuple(_once_triggers(root)), _finishes(root))
 
     @property

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 from uuid import uuid4
 
-from attrs import evolve, frozen
+from attrs import frozen
 from flowalg_columns.checks.streams import other_format
-from flowalg_shard import OperatorState, Segment, StageDescription, WindowStore
+from flowalg_columns.evolution.stages import evolve_state
+from flowalg_shard import Operator, OperatorState, Segment, StageDescription, WindowStore
+from flowalg_shard.state.compatibility import compare_stages, require_continuable
 from flowalg_shard.tables.packing import seal, unseal
 
 from flowalg.data.errors import CheckpointError
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-FORMAT: Final = 9
+FORMAT: Final = 10
 """The version of the layout; a state of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -127,12 +129,20 @@ class Store:
     stage: StageDescription
     shards: int
     limit: int
+    operator: Operator | None = None
     cache: StateCache = WORKER_CACHE
 
     @classmethod
-    def of(cls, variables: Variables, stage: StageDescription, shards: int, limit: int) -> Store:
-        """Returns the state of a shard in its variables."""
-        return cls(*variables, stage, shards, limit)
+    def of(
+        cls,
+        variables: Variables,
+        stage: StageDescription,
+        shards: int,
+        limit: int,
+        operator: Operator | None = None,
+    ) -> Store:
+        """Returns the state of a shard in its variables; one that is read has an operator."""
+        return cls(*variables, stage, shards, limit, operator)
 
     def read(self, shard: int) -> StoredState | None:
         """Returns the state of a shard; ``None`` before the first micro-batch.
@@ -149,7 +159,7 @@ class Store:
                 f"the checkpoint was written with {head.shards} shards, and the query now has {self.shards}; "
                 f"compile with shards={head.shards}, or reshard the checkpoint first"
             )
-        same = head.stage.is_unchanged_in(self.stage)
+        require_continuable(compare_stages(head.stage, self.stage))
         stored = self.cache.state(head.id, head.token)
         if stored is None:
 
@@ -159,8 +169,8 @@ class Store:
 
             stored = head.stored(segment)
             self.cache.put(head.id, head.token, stored, self.limit)
-        if not same:
-            stored = evolve(stored, windows=evolve(stored.windows, evaluate_all=True))
+        if self.operator is not None:
+            stored = evolve_state(self.operator, head.stage, self.stage, stored)
         return StoredState(head.id, stored, head.entries)
 
     def _read_chunk(self, name: str, number: int) -> bytes | None:
@@ -184,10 +194,9 @@ class Store:
             for number in range(chunks[name]):
                 self.log.removeKey((name, number))
         token = uuid4().hex
-        stage, clocks, segments = (
-            seal(store(part))
-            for part in (self.stage, after.input_clocks, [(entry.name, entry.chunks) for entry in entries])
-        )
+        described = self.stage.stored(after.windows.classes)
+        listed = [(entry.name, entry.chunks) for entry in entries]
+        stage, clocks, segments = (seal(store(part)) for part in (described, after.input_clocks, listed))
         side = seal(after.side_input)
         self.head.update((FORMAT, self.shards, stage, identity, token, clocks, side, segments, newest))
         self.cache.put(identity, token, after, self.limit)

@@ -58,7 +58,7 @@ class ShardProcessor:
         inputs = len(self.operator.inputs) + (1 if self.operator.followed else 0)
         received: list[list[ShardInput]] = [[] for _ in range(inputs)]
         upstream: list[bytes] = []
-        store = Store.of(variables, self.stage, self.shards, self.state_cache_bytes)
+        store = Store.of(variables, self.stage, self.shards, self.state_cache_bytes, self.operator)
         before = store.read(shard)
         first = shard == 0
         stored = None if before is None else before.stored

@@ -36,6 +36,7 @@ from flowalg import (
 from flowalg.analysis import Hazard
 from flowalg.data import INGRESS_TIME, one_of, stored, tagged
 from flowalg.data.shapes import Shape
+from flowalg.evolution import RenamedFrom, evolves
 from flowalg.pipeline import Failed, JoinKind, SideInput
 from flowalg.serialization import COMBINER, ONCE_TRIGGER, TRIGGER, WATERMARK_POLICY, WINDOWS
 from flowalg.triggers import AtElement, OnceTrigger, Trigger
@@ -172,6 +173,8 @@ def sums(
     assert_type(one_of(Flight, Stats), type[Flight | Stats])
     assert_type(tagged("flight")(Flight), type[Flight])
     assert_type(stored(lambda flight: flight.seats, seated)(Flight), type[Flight])
+    assert_type(RenamedFrom("flights:Flight")(Flight), type[Flight])
+    assert_type(evolves(int, Flight, lambda seats: seated(seats)), None)
     source = Source("events", one_of(Flight, Stats), event_time=INGRESS_TIME)
     assert_type(source, Source[Flight | Stats])
 

@@ -10,6 +10,7 @@ do not fit together, and a sink can compare what its table has with what the que
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from hashlib import sha256
@@ -33,7 +34,7 @@ from flowalg_polars.streaming.storage.storage import IDENTITY, INTENT, MANIFEST,
 
 A = TypeVar("A")
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """The version of the layout. A checkpoint of another version is rejected."""
 
 _SMALL: Final = 1 << 20
@@ -249,7 +250,10 @@ class Checkpoint:
             segment for _, states in stages for state in states for segment in state.windows.segments
         )
         stored = tuple(
-            StoredStage(description, tuple(_stored_shard(state) for state in states))
+            StoredStage(
+                description.stored(ChainMap(*(state.windows.classes for state in states))),
+                tuple(_stored_shard(state) for state in states),
+            )
             for description, states in stages
         )
         logs = self._add_files(intent, changed, folders or {})
@@ -298,7 +302,7 @@ class Checkpoint:
             log.add(entries, intent.time, folders.get(source))
         return logs
 
-    def restore(self, shard: StoredShard, *, evaluate_all: bool) -> OperatorState:
+    def restore(self, shard: StoredShard) -> OperatorState:
         """Returns the state of a shard. Raises ``CheckpointError`` if it is damaged."""
         assert self.manifest is not None, "there is a state"
         small = self.manifest.small
@@ -318,8 +322,7 @@ class Checkpoint:
             self._stored.add(_path(name))
             return restored
 
-        windows = WindowStore.restore(shard.segments, segment)
-        return OperatorState(shard.clocks, WindowStore(windows.parts, evaluate_all=evaluate_all), shard.side)
+        return OperatorState(shard.clocks, WindowStore.restore(shard.segments, segment), shard.side)
 
     @property
     def drain_requested(self) -> bool:
