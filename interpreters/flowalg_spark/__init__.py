@@ -7,7 +7,8 @@ outputs of a stream. ``schema_of``, ``read_table`` and ``read_files`` give the d
 has tables that a stream writes to, and ``configure`` prepares a session. ``replay`` runs a pipeline over recorded data
 as a stream would. For a run of a stream, ``check_checkpoint`` validates its checkpoint, ``open_state`` reads its live
 state, ``plan`` says what a changed pipeline can continue from it, ``reshard`` divides it into another number of shards,
-and ``metrics`` and ``replay_log`` read its stored metrics. ``listener`` reports the progress of a session's queries to
+``read_query`` and ``write_query`` move it to another engine and from one, and ``metrics`` and ``replay_log`` read its
+stored metrics. ``listener`` reports the progress of a session's queries to
 observers. ``records_in`` and ``pane_table`` convert between Arrow tables and the records and panes of the reference
 interpreter.
 """
@@ -29,6 +30,7 @@ from flowalg_spark.frames.output_rows import select_output
 from flowalg_spark.frames.pane_frame import PaneFrame, collect, collect_elements
 from flowalg_spark.frames.sources import read_files, read_table, schema_of, stream_files
 from flowalg_spark.inputs import snapshot_input
+from flowalg_spark.moves.stored_queries import read_query, write_query
 from flowalg_spark.replays.replay_log import replay_log
 from flowalg_spark.replays.replaying import (
     ReplayedBatch,
@@ -77,6 +79,7 @@ __all__ = [
     "plan",
     "query_progress",
     "read_files",
+    "read_query",
     "read_table",
     "record_table",
     "records_in",
@@ -90,4 +93,5 @@ __all__ = [
     "stage_metrics",
     "stream_files",
     "streaming",
+    "write_query",
 ]

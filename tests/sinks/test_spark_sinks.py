@@ -24,9 +24,8 @@ from flowalg_sinks.cells import element_columns, to_cells
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_columns import pane_cells, window_cells
 from flowalg_spark import batch, final_values, record_table
-from flowalg_spark.changes.checkpoint_files import STARTS
+from flowalg_spark.changes.checkpoint_files import STARTS, fingerprint_of_offsets
 from flowalg_spark.sinks import Cell, Changelog, Row, SQLite, Upsert, changelog, route, upsert
-from flowalg_spark.sinks.identity import fingerprint_of_offsets
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

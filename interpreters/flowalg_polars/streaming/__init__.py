@@ -2,7 +2,8 @@
 
 ``run`` runs a query, ``batches`` is an iterator over its output, and ``drain`` ends its input. A query has a pipeline,
 or several outputs by their names, and ``StreamOptions``. ``open_state`` and ``open_keys`` read the live state in a
-checkpoint, ``plan`` says what a changed pipeline can continue from it, and ``reshard`` changes its number of shards.
+checkpoint, ``plan`` says what a changed pipeline can continue from it, ``reshard`` changes its number of shards, and
+``read_query`` and ``write_query`` move it to another engine and from one.
 ``replay_log`` gives the clocks of a run to the reference interpreter.
 """
 
@@ -10,6 +11,7 @@ from flowalg_shard.state.compatibility import Outcome, StageFinding
 from flowalg_shard.state.plans import ChangePlan
 
 from flowalg_polars.streaming.inspection import check, open_keys, open_state, plan, replay_log, reshard
+from flowalg_polars.streaming.moves.stored_queries import read_query, write_query
 from flowalg_polars.streaming.options import StreamOptions
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches
 from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, StreamInput
@@ -43,8 +45,10 @@ __all__ = [
     "open_keys",
     "open_state",
     "plan",
+    "read_query",
     "replay_log",
     "reshard",
     "run",
     "snapshot_input",
+    "write_query",
 ]

@@ -360,8 +360,9 @@ class Graph:
 
     def drops(self, numbers: Iterable[int] | None = None) -> tuple[StageDrops, ...]:
         """Returns the drops of each stage in the last instant, or of those with some numbers."""
-        names = {self.numbers[stage]: name for stage, name in self.plan.stage_names.items()}
-        chosen = names if numbers is None else sorted(numbers)
+        names = self.names
+        every = [number for number, name in enumerate(names) if name]
+        chosen = every if numbers is None else sorted(numbers)
         return tuple(self.stages[number].drops(names[number]) for number in chosen)
 
     def metrics(self) -> tuple[StageMetrics, ...]:
@@ -384,7 +385,16 @@ class Graph:
 
     def stored(self) -> list[tuple[StageDescription, Sequence[OperatorState]]]:
         """Returns the state of each stage, with its description."""
-        return [(stage.description, stage.states) for stage in self.stages]
+        return [
+            (evolve(stage.description, name=name), stage.states)
+            for name, stage in zip(self.names, self.stages, strict=True)
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each stage in the plan; empty for an output of elements, which is none."""
+        by_number = {self.numbers[stage]: name for stage, name in self.plan.stage_names.items()}
+        return [by_number.get(number, "") for number in range(len(self.stages))]
 
     def compared(self, checkpoint: Checkpoint) -> plans.ChangePlan:
         """Returns what becomes of the state of each stage if the pipeline starts from a checkpoint."""

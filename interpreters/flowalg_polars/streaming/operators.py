@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import polars as pl
 from attrs import define, evolve, field, frozen
@@ -278,7 +278,7 @@ class ShardedSide(ShardedStage[Side]):
             drops[0].side, stack([side_drops.elements for side_drops in drops]), drops[0].before
         )
         table = stack(passed)
-        frame = self.read(table.sort(_NUMBER), readings) if table.height else self._empty
+        frame = self.read(table.sort(NUMBER), readings) if table.height else self._empty
         return self.emit(frame, received, started)
 
     @cached_property
@@ -302,12 +302,12 @@ class ShardedSide(ShardedStage[Side]):
         first = self._after_waiting() if self.arrived is None else self.arrived
         self.arrived = first + rows.height
         numbers = pl.int_range(first, self.arrived, dtype=pl.Int64(), eager=True)
-        return rows.with_columns(numbers.alias(_NUMBER))
+        return rows.with_columns(numbers.alias(NUMBER))
 
     def _after_waiting(self) -> int:
         """Returns the number that follows those of all elements which wait in the states."""
         waiting = stack([unpack_side(state).waiting for state in self.states])
-        return int(waiting.select(pl.col(_NUMBER).max() + 1).item()) if waiting.height else 0
+        return int(waiting.select(pl.col(NUMBER).max() + 1).item()) if waiting.height else 0
 
     def _side_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the elements of the side, as stored values."""
@@ -328,4 +328,5 @@ class ShardedSide(ShardedStage[Side]):
         )
 
 
-_NUMBER = "__number"
+NUMBER: Final = "__number"
+"""The order of the elements that wait for a side input, among those of all shards."""

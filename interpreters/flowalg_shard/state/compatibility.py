@@ -145,12 +145,13 @@ _KEEPS: Final[Mapping[Limit, Callable[[Evolution], bool]]] = {
 class StageDescription:
     """The facts about a stage that its state depends on, as text by subject, and what flows into it.
 
-    ``holds`` are the values that the state has, by subject, and ``combiners`` the aggregates in columns; the argument
-    of one has its number as subject. A checkpoint has the structures of the values (``stored``), which are ``types``,
-    and those of the classes whose objects the state has as they are. ``counts`` is whether the state has the number of
-    elements of each window, and ``rigid`` why it cannot be converted, if it cannot. ``shards`` are the ids of the
-    shards that keys are placed on, for engines that choose them, and ``placement`` is the name of the hash that does
-    it. ``inputs``, ``shards`` and ``placement`` are ``None`` if they are not compared.
+    ``name`` is that of the stage in its plan, which no other stage has. ``holds`` are the values that the state has, by
+    subject, and ``combiners`` the aggregates in columns; the argument of one has its number as subject. A checkpoint
+    has the structures of the values (``stored``), which are ``types``, and those of the classes whose objects the state
+    has as they are. ``counts`` is whether the state has the number of elements of each window, and ``rigid`` why it
+    cannot be converted, if it cannot. ``shards`` are the ids of the shards that keys are placed on, for engines that
+    choose them, and ``placement`` is the name of the hash that does it. ``inputs``, ``shards`` and ``placement`` are
+    ``None`` if they are not compared.
     """
 
     label: str
@@ -161,6 +162,7 @@ class StageDescription:
     combiners: tuple[str, ...] = ()
     types: Mapping[str, Structure] = field(factory=dict)
     classes: Mapping[str, Structure] = field(factory=dict)
+    name: str = ""
     holds: Mapping[str, Held] = field(factory=dict)
     counts: bool = False
     rigid: str | None = None

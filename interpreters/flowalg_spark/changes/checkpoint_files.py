@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
 from typing import Final, cast
 
 from attrs import frozen
@@ -11,6 +13,9 @@ from flowalg_spark.jvm import Java, jvm_of
 
 STARTS: Final = "flowalg/starts"
 """The folder of a checkpoint in which sinks count the starts of its query."""
+
+FINGERPRINTS: Final = "flowalg/fingerprints"
+"""The folder with the fingerprint of a micro-batch that another engine has run, under its number."""
 
 
 @frozen
@@ -89,3 +94,10 @@ class CheckpointFiles:
 
     def _path(self, part: str) -> Java:
         return self.hadoop.Path(f"{self.folder}/{part}" if part else self.folder)
+
+
+def fingerprint_of_offsets(text: str) -> str:
+    """Returns the fingerprint of a log of offsets: of its time and offsets, and not of Spark's settings."""
+    _, metadata, *offsets = text.rstrip("\n").split("\n")
+    times = {key: value for key, value in json.loads(metadata).items() if key != "conf"}
+    return sha256(json.dumps([times, offsets], sort_keys=True).encode()).hexdigest()[:32]

@@ -95,6 +95,16 @@ def plan(
     return plans.ChangePlan(tuple(findings), problems=tuple(problems))
 
 
+def stages_of_query(
+    session: SparkSession,
+    pipeline: PCollection[object] | Mapping[str, PCollection[object]],
+    ids: tuple[int, ...],
+) -> list[StageDescription]:
+    """Returns the stages of a pipeline, or of named outputs, in the order in which Spark numbers them."""
+    planned = plan_query(require_outputs(pipeline), dead_letters=False)
+    return _stages(session, planned, ids, single=isinstance(pipeline, PCollection))
+
+
 def _severity(finding: StageFinding) -> int:
     return [Outcome.CONTINUES, Outcome.CHANGES, Outcome.INCOMPATIBLE].index(finding.outcome)
 

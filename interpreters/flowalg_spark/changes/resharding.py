@@ -27,7 +27,7 @@ from flowalg_spark.state.checkpoints import batch_of, check_checkpoint, read_log
 from flowalg_spark.state.open_state import count_stages, read_stage
 from flowalg_spark.streaming.shards import shard_ids
 
-_UNFINISHED: Final = "flowalg's reshard has not finished this checkpoint; remove its folder\n"
+UNFINISHED: Final = "flowalg has not finished this checkpoint; remove its folder\n"
 _SNAPSHOT: Final = re.compile(r"1((?:_[^.]*)?\.zip(?:\.crc)?)")
 """The name of a snapshot of version 1, which may have an id, or of its checksum."""
 
@@ -114,8 +114,8 @@ def _continue(
     """Gives the new checkpoint the logs of the old one; ``last`` is the path and text of its last commit."""
     path, commit = last
     batch = batch_of(path)
-    new.write("metadata", _UNFINISHED)
-    _rename_snapshots(new, batch)
+    new.write("metadata", UNFINISHED)
+    rename_snapshots(new, batch)
     offsets, commits = (read_logs(session, new.folder, part) for part in ("offsets", "commits"))
     for part in ("offsets", "commits", "sources"):
         new.remove(part)
@@ -127,7 +127,7 @@ def _continue(
     old.copy("metadata", new)
 
 
-def _rename_snapshots(new: CheckpointFiles, batch: int) -> None:
+def rename_snapshots(new: CheckpointFiles, batch: int) -> None:
     """Renames the snapshots of the state stores from version 1 to the version after a micro-batch."""
     for path in new.below("state", 3) if batch else ():
         snapshot = _SNAPSHOT.fullmatch(path.rpartition("/")[2])

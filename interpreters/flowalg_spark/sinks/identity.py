@@ -6,8 +6,6 @@ has the same log. The starts are counted by files of a folder that only this mod
 
 from __future__ import annotations
 
-import json
-from hashlib import sha256
 from typing import Final, cast
 
 from attrs import define, evolve, field
@@ -15,7 +13,12 @@ from flowalg_sinks.target import WrittenBatch
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
-from flowalg_spark.changes.checkpoint_files import STARTS, CheckpointFiles
+from flowalg_spark.changes.checkpoint_files import (
+    FINGERPRINTS,
+    STARTS,
+    CheckpointFiles,
+    fingerprint_of_offsets,
+)
 from flowalg_spark.jvm import Java, jvm_of
 from flowalg_spark.sinks.query import query_id, spark_query_id
 
@@ -38,7 +41,8 @@ class _Start:
             self.inputs = {
                 number: fingerprint for number, fingerprint in self.inputs.items() if number == batch - 1
             }
-            self.inputs[batch] = None if text is None else fingerprint_of_offsets(text)
+            known = self.files.read(f"{FINGERPRINTS}/{batch}")
+            self.inputs[batch] = known if text is None or known else fingerprint_of_offsets(text)
         return self.inputs[batch]
 
 
@@ -93,10 +97,3 @@ def _count_start(files: CheckpointFiles) -> int:
     for name in earlier:
         files.remove(f"{STARTS}/{name}")
     return number
-
-
-def fingerprint_of_offsets(text: str) -> str:
-    """Returns the fingerprint of a log of offsets: of its time and offsets, and not of Spark's settings."""
-    _, metadata, *offsets = text.rstrip("\n").split("\n")
-    times = {key: value for key, value in json.loads(metadata).items() if key != "conf"}
-    return sha256(json.dumps([times, offsets], sort_keys=True).encode()).hexdigest()[:32]

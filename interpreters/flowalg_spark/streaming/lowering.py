@@ -257,8 +257,10 @@ class Lowering:
         require_lateness(stage.label, stage.strategy)
         bundles, followed = self.bundles((rows, CombineByShard(stage, prepared.elements)))
         operator = Grouping((rows.upstreams,), stage, self.late_data, followed=followed)
-        described = self.with_shards(describe_stage(stage, prepared.pair, prepared.values, operator.inputs))
         name = self.plan.stage_names[node]
+        described = self.with_shards(
+            name, describe_stage(stage, prepared.pair, prepared.values, operator.inputs)
+        )
         elements = tuple(stream.flow.shape for stream in inputs) if self.late_data else ()
         unpacker = GroupingRows(name, stage, prepared.pair, prepared.dropped, self.json_drops, elements)
         flow = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
@@ -277,9 +279,11 @@ class Lowering:
             (elements, DivideByShard(columns)), (others, Broadcast(side_columns))
         )
         operator = Side((elements.upstreams, others.upstreams), stage, followed=followed)
-        described = self.with_shards(describe_side(stage, main.flow.shape, side.flow.shape, operator.inputs))
-        steps = tuple(step.step for step in together)
         layout, name = layout_of(main.flow.shape), self.plan.stage_names[node]
+        described = self.with_shards(
+            name, describe_side(stage, main.flow.shape, side.flow.shape, operator.inputs)
+        )
+        steps = tuple(step.step for step in together)
         unpacker = SideInputRows(name, stage.label, layout, side.flow.shape, steps, layout_of(after))
         note = LiftingNote("with_side", "a side input, which is kept in Python", None)
         before = main.flow.with_notes(*side.flow.notes, note, *map(lifting_note, together))
@@ -296,14 +300,15 @@ class Lowering:
         stage, rows = prepared.stage, prepared.rows
         bundles, followed = self.bundles((rows, DivideByShard(prepared.columns)))
         operator = Computing((rows.upstreams,), stage, followed=followed)
-        described = self.with_shards(describe_computation(stage, stream.flow.shape, operator.inputs))
-        unpacker = ComputationRows(self.plan.stage_names[node], stage, prepared.pair, stream.flow.shape)
+        name = self.plan.stage_names[node]
+        described = self.with_shards(name, describe_computation(stage, stream.flow.shape, operator.inputs))
+        unpacker = ComputationRows(name, stage, prepared.pair, stream.flow.shape)
         emitted = self.run_stage(node, bundles, operator, described, unpacker, rows.flow, prepared.pair)
         return Stream(emitted, (FromStage(),), (described, *stream.stages))
 
-    def with_shards(self, described: StageDescription) -> StageDescription:
-        """Returns the description of a stage with the ids of its shards, and the hash that places keys on them."""
-        return evolve(described, shards=self.shards, placement=PLACEMENT)
+    def with_shards(self, name: str, described: StageDescription) -> StageDescription:
+        """Returns the description of a stage under a name with the ids of its shards, and the hash that places keys."""
+        return evolve(described, name=name, shards=self.shards, placement=PLACEMENT)
 
     def bundles(self, *inputs: tuple[Stream, Routing]) -> tuple[DataFrame, tuple[Upstream, ...]]:
         """Returns the bundles of the inputs of a stage, and the further sources whose clocks it needs, if any.

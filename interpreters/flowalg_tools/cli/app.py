@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from flowalg_tools.cli.explain import explain_pipeline
 from flowalg_tools.cli.expressions import parse_duration, parse_lateness, parse_policy
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.inputs import TimelineOptions
+from flowalg_tools.cli.move import move_query
 from flowalg_tools.cli.plan import divide_local_state, divide_spark_state, is_local, plan_changes
 from flowalg_tools.cli.run import SparkOptions, run_batch, run_in_process, run_streaming
 from flowalg_tools.cli.terminal import UNREAD, escape_what_has_no_code, finish, print_error
@@ -411,6 +412,36 @@ def reshard(
         divide_local_state(checkpoint, shards)
     else:
         divide_spark_state(checkpoint, shards, into, partitions)
+
+
+@app.command()
+def move(
+    pipeline: Annotated[
+        str,
+        typer.Argument(
+            metavar="PIPELINE",
+            help="The pipeline of the query, such as examples.flights:hourly, or a mapping of names to its outputs.",
+        ),
+    ],
+    checkpoint: Checkpoint,
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME=FOLDER...", help="The folder of files of each source."),
+    ],
+    to: Annotated[Literal[spark, local], typer.Option(help="The engine on which the query goes on.")],
+    into: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of the new checkpoint.")],
+    shards: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="NUMBER", help="The number of shards there; on Spark also of partitions."
+        ),
+    ] = 2,
+) -> None:
+    """Move a stopped query from the local engine to Spark, or back: with its state, and what its sources have read.
+
+    Example: flowalg move games:STANDINGS checkpoint scores=/data/scores --to spark --into checkpoint-on-spark
+    """
+    move_query(pipeline, checkpoint, inputs, to, into, shards)
 
 
 def timeline_options(

@@ -65,12 +65,15 @@ class TimelineOptions(FileOptions):
         return Mode.CONTINUOUS if self.replay is None else Mode.MICRO_BATCH
 
 
-def bind_paths(pipeline: PCollection[object], inputs: Sequence[str]) -> dict[Source[object], Path]:
-    """Returns the path of each source's data.
+def bind_paths(
+    pipeline: PCollection[object] | Mapping[str, PCollection[object]], inputs: Sequence[str]
+) -> dict[Source[object], Path]:
+    """Returns the path of the data of each source of a pipeline, or of named outputs.
 
     Raises ``UnboundSourceError`` for a source without a path and for a name that is not a source.
     """
-    by_name = {source.name: source for source in sources(pipeline)}
+    outputs = [pipeline] if isinstance(pipeline, PCollection) else list(pipeline.values())
+    by_name = {source.name: source for output in outputs for source in sources(output)}
     bound: dict[Source[object], Path] = {}
     for text in inputs:
         name, equals, path = text.partition("=")

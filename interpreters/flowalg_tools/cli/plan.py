@@ -39,7 +39,7 @@ def _plan(
         with require_extra("polars"):
             from flowalg_polars import streaming
         return streaming.plan(pipeline, checkpoint, shards=shards, dead_letters=dead_letters)
-    query = _spark_checkpoint(checkpoint)
+    query = spark_checkpoint(checkpoint)
     with spark_session("flowalg plan") as session, spinner("reading the state with Spark"):
         import flowalg_spark
 
@@ -56,7 +56,7 @@ def divide_local_state(checkpoint: str, shards: int) -> None:
 
 def divide_spark_state(checkpoint: str, shards: int, into: Path | None, partitions: int | None) -> None:
     """Divides the state in a checkpoint of Spark into a number of shards, in the new checkpoint ``into``."""
-    query = _spark_checkpoint(checkpoint)
+    query = spark_checkpoint(checkpoint)
     if into is None:
         raise ArgumentError("--into", None, "the folder of the new checkpoint, for a checkpoint of Spark")
     count = shards if partitions is None else partitions
@@ -70,7 +70,7 @@ def divide_spark_state(checkpoint: str, shards: int, into: Path | None, partitio
     )
 
 
-def _spark_checkpoint(checkpoint: str) -> Path:
+def spark_checkpoint(checkpoint: str) -> Path:
     """Returns the checkpoint of a query on Spark in a folder, which may be that of ``flowalg run``."""
     folder = Path(checkpoint)
     query = folder / "query" if (folder / "query").is_dir() else folder

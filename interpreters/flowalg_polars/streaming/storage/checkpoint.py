@@ -58,7 +58,8 @@ class Intent:
     """What a micro-batch reads: its number, its processing time, and the position of each source after it.
 
     ``query`` is the id of the query, which its checkpoint keeps. With ``ended`` the input of all sources ends.
-    ``kinds`` says what the positions of each source count, and ``after`` is the fingerprint of the intent before.
+    ``kinds`` says what the positions of each source count, and ``after`` is the fingerprint of the intent before. A
+    micro-batch that another engine has run has a ``known`` fingerprint.
     """
 
     query: str
@@ -68,10 +69,13 @@ class Intent:
     ended: bool = False
     kinds: Mapping[str, str] = field(factory=dict)
     after: str | None = None
+    known: str | None = None
 
     @property
     def fingerprint(self) -> str:
         """A text that differs for any other micro-batch, and for any other history of the query."""
+        if self.known is not None:
+            return self.known
         read = sorted((name, self.kinds.get(name), position) for name, position in self.positions.items())
         text = repr((self.query, self.batch, int(self.time), read, self.ended, self.after))
         return sha256(text.encode()).hexdigest()[:32]
@@ -140,7 +144,7 @@ class Checkpoint:
         with storage.own():
             identity = _load(storage, IDENTITY, Identity)
             manifest = _load(storage, MANIFEST, Manifest)
-            checkpoint = cls(storage, identity or Identity(uuid4().hex), manifest)
+            checkpoint = cls(storage, identity or Identity(new_query_id()), manifest)
             checkpoint._require_together(identity)
             current = checkpoint.identity
             checkpoint._identify(
@@ -162,7 +166,7 @@ class Checkpoint:
             raise CheckpointError(
                 f"{storage.name} is no checkpoint of the local engine, or its query has not committed a micro-batch yet"
             )
-        return cls(storage, Identity(manifest.intent.query), manifest)
+        return cls(storage, _load(storage, IDENTITY, Identity) or Identity(manifest.intent.query), manifest)
 
     @property
     def folder(self) -> str:
@@ -226,6 +230,17 @@ class Checkpoint:
         begun = self._begun
         done = -1 if self.manifest is None else self.manifest.intent.batch
         return begun if begun is not None and begun.batch > done else None
+
+    def continue_from(
+        self,
+        generation: int,
+        intent: Intent,
+        stages: Sequence[tuple[StageDescription, Sequence[OperatorState]]],
+    ) -> None:
+        """Stores the state of a query after a micro-batch that another engine has run, in a new checkpoint."""
+        self._identify(Identity(intent.query, generation, begun=True))
+        self.begin(intent)
+        self.commit(intent, stages, {})
 
     def begin(self, intent: Intent) -> None:
         """Stores what the next micro-batch reads."""
@@ -332,7 +347,7 @@ class Checkpoint:
 
 def new_query_id() -> str:
     """Returns the id of a query without a checkpoint."""
-    return uuid4().hex
+    return str(uuid4())
 
 
 def drain(checkpoint: CheckpointLocation) -> None:

@@ -1,0 +1,1 @@
+"""Queries that move to another engine."""
