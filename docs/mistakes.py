@@ -34,7 +34,7 @@ BUILT, EVERY, SILENT = "when it is built", "every interpreter", "no error"
 CHECKERS: Final = ("mypy", "pyright")
 _BLOCK: Final = re.compile(r"```(python|console|csv)\n(.*?)```\n(?:\n((?:- [^\n]*\n)+))?", re.DOTALL)
 _ON_SPARK: Final = re.compile(r"\b(spark|batch|streaming|sinks)\b")
-_QUERY: Final = re.compile(r"(?<=Query )\[id = .*?\] |(?<=query )[0-9a-f]{32}, ")
+_QUERY: Final = re.compile(r"(?<=Query )\[id = .*?\] |(?<=query )[0-9a-f-]{32,36}, ")
 """The ids of a query, which differ between runs."""
 _LINE: Final = re.compile(r"- ([^:]+): `` ?(.*?) ?``$", re.MULTILINE)
 

@@ -123,7 +123,7 @@ SPARK: Final = (
     "replay ReplayedBatch ReplayedBatches ReplayInput "
     "replay_log ReplayLog read_files read_table schema_of stream_files arrow_schema_of "
     "pane_table record_table records_in batch streaming sinks "
-    "snapshot_input"
+    "snapshot_input read_query write_query StoredQuery"
 )
 
 LAWS: Final = {

@@ -18,6 +18,7 @@ from flowalg_columns.tables import arrow_schema_of, pane_table, record_table, re
 from flowalg_shard.replay import ReplayLog
 from flowalg_shard.state.compatibility import Outcome, StageFinding
 from flowalg_shard.state.plans import ChangePlan
+from flowalg_shard.stored_query import StoredQuery
 
 from flowalg.runs.metrics import StageMetrics
 from flowalg_spark import batch, sinks, streaming
@@ -59,6 +60,7 @@ __all__ = [
     "SparkStreaming",
     "StageFinding",
     "StageMetrics",
+    "StoredQuery",
     "StreamInput",
     "arrow_schema_of",
     "bad_records",

@@ -9,6 +9,7 @@ checkpoint, ``plan`` says what a changed pipeline can continue from it, ``reshar
 
 from flowalg_shard.state.compatibility import Outcome, StageFinding
 from flowalg_shard.state.plans import ChangePlan
+from flowalg_shard.stored_query import StoredQuery
 
 from flowalg_polars.streaming.inspection import check, open_keys, open_state, plan, replay_log, reshard
 from flowalg_polars.streaming.moves.stored_queries import read_query, write_query
@@ -37,6 +38,7 @@ __all__ = [
     "RunSummary",
     "Sink",
     "StageFinding",
+    "StoredQuery",
     "StreamInput",
     "StreamOptions",
     "batches",

@@ -124,9 +124,12 @@ class Held:
     limit: Limit = Limit.NOTHING
     objects: bool = False
 
-    def evolution(self, before: Structure) -> Evolution:
-        """Returns the evolution of the values; raises ``NoEvolutionError`` if there is none within the limit."""
-        change = evolution(before, self.shape)
+    def evolution(self, before: Structure, where: str) -> Evolution:
+        """Returns the evolution of the values; raises ``NoEvolutionError`` if there is none within the limit.
+
+        Records are named by their class in messages, and other values by ``where``.
+        """
+        change = evolution(before, self.shape, "" if isinstance(self.shape, RecordOf) else where)
         if _KEEPS[self.limit](change):
             return change
         raise NoEvolutionError([self.limit.value])
@@ -239,7 +242,7 @@ def change_of_stage(before: StageDescription, now: StageDescription) -> StageCha
             continue
         what = f"{_named(subject, now)} was {old} and is now {structure_of(held.shape)}"
         try:
-            values[subject] = held.evolution(old)
+            values[subject] = held.evolution(old, _named(subject, now))
             changes.append(what)
         except NoEvolutionError as error:
             reasons += [reason if str(old) in reason else f"{what}: {reason}" for reason in error.reasons]

@@ -428,7 +428,7 @@ def move(
         list[str],
         typer.Argument(metavar="NAME=FOLDER...", help="The folder of files of each source."),
     ],
-    to: Annotated[Literal[spark, local], typer.Option(help="The engine on which the query goes on.")],
+    to: Annotated[Literal["spark", "local"], typer.Option(help="The engine on which the query goes on.")],
     into: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of the new checkpoint.")],
     shards: Annotated[
         int,

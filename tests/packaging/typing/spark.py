@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from flowalg_spark import (
     ReplayedBatches,
     ReplayInput,
     ReplayLog,
+    StoredQuery,
     StreamInput,
     batch,
     collect,
@@ -53,8 +54,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from flowalg import KV, Computation, Outputs, Pane, PCollection, Run, Source, Timeline
 from flowalg.computations import KeyContents
 from flowalg.runs import Output, OutputElement
+from flowalg.runs.inputs import AnySource
 from flowalg.watermarks import WatermarkPolicy
 from tests.packaging.typing.records import Flight
+
+
+def moves(
+    session: SparkSession, flights: PCollection[Flight], stream: Mapping[AnySource, StreamInput]
+) -> None:
+    """A query that moves is data."""
+    assert_type(flowalg_spark.read_query(session, "checkpoint", flights, stream), StoredQuery)
+    query = local.read_query("checkpoint")
+    assert_type(flowalg_spark.write_query(session, query, {"flights": flights}, stream, "into"), None)
 
 
 def batches(
