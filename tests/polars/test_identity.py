@@ -220,7 +220,7 @@ def test_files_of_another_query_are_an_error(place: Place) -> None:
         own = (place.checkpoint / file).read_bytes()
         shutil.copy(other.checkpoint / file, place.checkpoint / file)
         with pytest.raises(
-            CheckpointError, match=rf"its {file} is of the query (\w+), and its file 'query' of (?!\1)"
+            CheckpointError, match=rf"its {file} is of the query ([\w-]+), and its file 'query' of (?!\1)"
         ):
             place.run()
         (place.checkpoint / file).write_bytes(own)
@@ -484,7 +484,7 @@ def test_a_class_in_the_state_that_is_gone_is_named(place: Place, monkeypatch: p
     place.arrive(3, 1)
     monkeypatch.delattr(sys.modules[__name__], "_Points")
     monkeypatch.setattr(_Gathered, "made", _Renamed)
-    with pytest.raises(CheckpointError, match="has a value of the class .*:_Points, which cannot be found"):
+    with pytest.raises(CheckpointError, match="objects of the class .*:_Points, .*, which is not found"):
         list(streaming.batches(accumulating, stream, checkpoint=folder))
 
 
