@@ -55,8 +55,10 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
     States are never modified in place, and are data (``flowalg.data.stored``).
 
     ``commutative`` declares that the order of the elements of an instant has no effect; ``flowalg_laws`` tests this
-    with all other properties (``check_computation``). ``name`` is the name in labels. ``result`` is the type of
-    an output, which Spark needs if ``on_element`` is a lambda; a ``def`` can be annotated instead.
+    with all other properties (``check_computation``). ``pickled_state`` lets states be any objects that can be pickled:
+    who may write to the checkpoint may then run code, so prefer ``flowalg.data.stored`` on their class. ``name`` is the
+    name in labels. ``result`` is the type of an output, which Spark needs if ``on_element`` is a lambda; a ``def`` can
+    be annotated instead.
 
     Both type checkers infer the types of lambdas from the collection and from ``initial``. Raises ``ArgumentError`` for
     a part that is not what it should be.
@@ -84,6 +86,7 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
         default=None, repr=_describe
     )
     commutative: bool = False
+    pickled_state: bool = field(default=False, repr=False)
     name: str | None = None
     result: type[Out] | None = field(default=None)
 
@@ -97,6 +100,7 @@ class Computation(Processor[K, V, Out], Generic[K, V, S, Out]):
             if f is not None and not callable(f):
                 raise ArgumentError(f"Computation.{name}", f, "a function, or None")
         require_flag("Computation.commutative", self.commutative)
+        require_flag("Computation.pickled_state", self.pickled_state)
         if self.name is not None:
             require_name("Computation.name", self.name)
         _ = self.output_shape  # raises if the result type is not an element type

@@ -68,6 +68,7 @@ PACKAGES: Final = (
 )
 UNPICKLING: Final = frozenset(
     {
+        "flowalg_shard/computations/kept_keys.py",
         "flowalg_columns/python/groups.py",
         "flowalg_laws/laws/serialization.py",
         "flowalg_shard/clocks/reports.py",

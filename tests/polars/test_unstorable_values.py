@@ -6,6 +6,7 @@ The tests catch a raw error for a record class that is defined in a function, as
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from threading import Lock
 
 import polars as pl
@@ -24,7 +25,7 @@ from flowalg import (
     ToList,
     combiner,
 )
-from flowalg.computations import Transition
+from flowalg.computations import Clocks, Observed, Transition
 from flowalg.errors import ElementError, UnsupportedError
 from tests.support.scores import NOON, SCORES, Score
 
@@ -117,3 +118,37 @@ def test_a_state_that_is_not_data_is_rejected_before_the_start(
         next(streaming.batches(pipeline, STREAM))
     with pytest.raises(UnsupportedError, match=message):
         raise streaming.check(pipeline).failure()
+
+
+class _Opaque:
+    """An object that is not data, and can be pickled."""
+
+    def __init__(self, points: int) -> None:
+        self.points = points
+
+
+def test_a_state_is_pickled_if_the_computation_asks_for_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is restored after a restart, a warning names the stage, and what shows the state does not unpickle it."""
+
+    def add(state: _Opaque, observed: Observed[str, int], clocks: Clocks) -> Transition[_Opaque, int]:
+        total = _Opaque(state.points + observed.value)
+        return Transition(total, emit=[total.points])
+
+    def totals(*, pickled: bool) -> PCollection[KV[str, int]]:
+        return WINDOWED.process(
+            Computation(initial=_Opaque(0), on_element=add, pickled_state=pickled, result=int, name="totals")
+        )
+
+    frame = pl.DataFrame([asdict(Score("red", 1, NOON))])
+    stream = {SCORES: StreamInput(Frames([frame, frame, frame]), BoundedOutOfOrderness(MINUTE))}
+    begun = streaming.batches(totals(pickled=True), stream, checkpoint=tmp_path)
+    assert [next(begun).elements[0].element.value for _ in range(2)] == [1, 2]
+    begun.close()
+    assert "process(totals): its states are pickled" in caplog.text
+    assert streaming.open_state(tmp_path)["state_text"].to_list() == ["a pickled state"]
+    with pytest.raises(UnsupportedError, match="the initial state cannot be stored"):
+        streaming.plan(totals(pickled=False), tmp_path)
+    continued = streaming.batches(totals(pickled=True), stream, checkpoint=tmp_path)
+    assert [row.element.value for batch in continued for row in batch.elements] == [2, 3]

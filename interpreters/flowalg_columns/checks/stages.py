@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from attrs import evolve, frozen
 from flowalg_shard.computations.stage import ComputationStage, output_shape
@@ -28,6 +30,8 @@ from flowalg_columns.combiners import (
 )
 from flowalg_columns.keys import KeyColumns
 from flowalg_columns.layout import A, Tree, key_and_value, layout_of, leaf_columns
+
+_LOG: Final = logging.getLogger("flowalg.streaming")
 
 
 @frozen
@@ -116,7 +120,16 @@ def require_accumulators(node: CombinePerKey) -> None:
 
 
 def require_state(node: Process) -> None:
-    """Raises ``UnsupportedError`` if the states of a computation cannot be kept, as the first one shows."""
+    """Raises ``UnsupportedError`` if the states of a computation cannot be kept, as the first one shows.
+
+    Logs a warning if they are pickled.
+    """
+    if node.computation.pickled_state:
+        _LOG.warning(
+            "%s: its states are pickled (pickled_state=True), so whoever may write to the checkpoint may run code",
+            node.label,
+        )
+        return
     _require_data(node.label, "the initial state", lambda: node.computation.initial)
 
 

@@ -5,6 +5,7 @@ A state whose shape is known is in columns, if it is exactly of that shape; any 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -112,7 +113,7 @@ def read_states(stage: ComputationStage, keys: pl.DataFrame) -> list[KeyState | 
         if form == WITHOUT_STATE:
             states.append(None)
             continue
-        state = next(in_columns) if form == IN_COLUMNS else read(next(stored), object)
+        state = next(in_columns) if form == IN_COLUMNS else _read(stage, next(stored))
         states.append(KeyState(state, None if hold == MAX_TIME else EventTime(hold), key_timers))
     return states
 
@@ -194,10 +195,16 @@ def _spread(column: pl.Series, present: list[bool]) -> pl.Series:
     return column.gather(positions)
 
 
+def _read(stage: ComputationStage, stored: bytes) -> object:
+    if stage.computation.pickled_state:
+        return pickle.loads(stored)  # as the computation asks for
+    return read(stored, object)
+
+
 def _store(stage: ComputationStage, key: object, state: object) -> bytes:
     try:
-        return store(state)
-    except NOT_DATA as error:
+        return pickle.dumps(state) if stage.computation.pickled_state else store(state)
+    except (*NOT_DATA, pickle.PicklingError) as error:
         raise stage.calls.unstorable(key, format_value(state), error) from error
 
 

@@ -534,7 +534,7 @@ def describe_computation(
     facts = {
         "order": "event time" if stage.in_order else "arrival",
         "late elements": stage.late.value,
-        "state": "of unknown type" if state is None else "of known type",
+        "state": _kind_of_state(stage, state),
         COMPUTATION: _describe_fields(stage.computation, numbers=True, without=("initial",)),
     }
     holds = {KEYS: Held(key, Limit.HASH)}
@@ -542,7 +542,14 @@ def describe_computation(
         holds[ELEMENTS] = Held(value)
     if state is not None:
         holds[STATE] = Held(state)
-    return StageDescription(stage.label, facts, _inputs(inputs), holds=holds)
+    rigid = "its states are pickled, so they cannot be converted" if stage.computation.pickled_state else None
+    return StageDescription(stage.label, facts, _inputs(inputs), holds=holds, rigid=rigid)
+
+
+def _kind_of_state(stage: ComputationStage, state: Shape | None) -> str:
+    if stage.computation.pickled_state:
+        return "pickled"
+    return "of unknown type" if state is None else "of known type"
 
 
 def describe_output(label: str, inputs: Sequence[Sequence[Upstream]]) -> StageDescription:

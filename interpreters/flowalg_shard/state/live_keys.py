@@ -87,7 +87,7 @@ def live_keys(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
             counted = joined.with_columns(pl.col(_WAITING).fill_null(0))
         state = [name for name in keys.columns if name.startswith(_STATE)]
         text = counted[CONTENTS].to_list()
-        texts = [None if packed is None else repr(read(packed, object)) for packed in text]
+        texts = [None if packed is None else _text(packed) for packed in text]
         event_time, clock = pl.lit("event time"), pl.lit("processing time")
         timer = pl.element().struct
         tables.append(
@@ -113,6 +113,11 @@ def live_keys(label: str, shard: int, store: WindowStore) -> pl.DataFrame:
             )
         )
     return stack(tables)
+
+
+def _text(stored: bytes) -> str:
+    """Returns a stored state as text. A pickle, which no JSON begins like, is not read, since that may run code."""
+    return "a pickled state" if stored[:1] == b"\x80" else repr(read(stored, object))
 
 
 def _readable(name: str) -> str:
