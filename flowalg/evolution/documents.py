@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from flowalg.data.record_classes import class_named
+from returns.maybe import Some
+
+from flowalg.data.record_classes import CONTAINED, CONTAINERS, class_named
 from flowalg.data.shapes import DECIMAL, EnumOf, RecordOf, Shape, inner_shapes
 from flowalg.data.values import conform
 from flowalg.evolution.changes import (
+    SAME,
     Applied,
     AsMember,
     Each,
     Evolution,
     Members,
+    Part,
     Parts,
     Present,
     Same,
@@ -67,16 +71,18 @@ def evolve_stored(stored: bytes, change: Evolution, changes: Changes) -> bytes:
 def evolve_document(document: Document, change: Evolution, changes: Changes) -> Document:
     """Returns a document after an evolution of its value, and of the objects of changed classes in it."""
     match change:
-        case Same() | Members() | AsMember():
+        case Same():
             return _objects_in(document, changes)
+        case AsMember(of=of):
+            return evolve_document(document, of, changes)
+        case Members(members=members):
+            return evolve_document(document, _of_member(document, members), changes)
         case Widened(to=to) if type(document) is int:
             return document_of(_decimal(document)) if to == DECIMAL else _float(document)
         case Widened():
             return document
         case Present(of=of):
-            return (
-                document if document is None or document == ["0"] else evolve_document(document, of, changes)
-            )
+            return _present(document, of, changes)
         case Each(of=of) if isinstance(document, list):
             return _items(document, of, changes)
         case Parts() if isinstance(document, list):
@@ -85,6 +91,30 @@ def evolve_document(document: Document, change: Evolution, changes: Changes) -> 
             return document_of(apply_declared(change, _old_value(document, change.old, changes)))
         case _:
             return document
+
+
+def _present(document: Document, of: Evolution, changes: Changes) -> Document:
+    """Returns a document after an evolution of what is present: a value, or that in ``Some``."""
+    match document:
+        case None | ["0"]:
+            return document
+        case ["r", name, {"_inner_value": value}] if name == name_of(Some):
+            return ["r", name, {CONTAINED: evolve_document(value, of, changes)}]
+        case _:
+            return evolve_document(document, of, changes)
+
+
+def _of_member(document: Document, members: Sequence[Part]) -> Evolution:
+    """Returns the evolution of the member that a document is of: of a record by its class; others do not change."""
+    if isinstance(document, list) and document[0] in _RECORDS:
+        cls = class_named(str(document[1]))
+        for member in members:
+            match member.change:
+                case Present(of=Parts(cls=of_member) as change) if of_member is cls:
+                    return change
+                case Present(of=Applied(new=new) as applied) if new.cls is cls:
+                    return applied
+    return SAME
 
 
 def apply_declared(change: Applied, value: object) -> object:
@@ -140,6 +170,9 @@ def _parts(document: list[Document], change: Parts, changes: Changes) -> Documen
         return [tag, *(evolve_document(item, part.change, changes) for item, part in evolved)]
     name, fields = items
     assert isinstance(fields, dict), "a record has fields by name"
+    if change.cls in CONTAINERS:
+        (part,) = change.parts
+        return [tag, name, {CONTAINED: evolve_document(fields[CONTAINED], part.change, changes)}]
     if not {part.before for part in change.parts if part.before is not None} <= fields.keys():
         return _objects_in(document, changes)  # an object of another class, which stands for a value
     new: dict[str, Document] = {}

@@ -17,6 +17,8 @@ from typing import Any, Final
 from attrs import evolve, frozen
 from flowalg_polars import streaming
 from hypothesis import strategies as st
+from returns.maybe import Maybe, Nothing, Some
+from returns.result import Failure, Result, Success
 
 from flowalg import (
     Accumulation,
@@ -147,6 +149,16 @@ TYPES: Final[dict[str, list[Value]]] = {
         (list[OtherInner], lambda n: []),
     ],
     "kind": [KIND, (MoreKinds, lambda n: MoreKinds.LOW), (OtherKinds, lambda n: OtherKinds.LOW), TEXT],
+    "maybe": [
+        (Maybe[int], lambda n: Some(n % 4) if n % 2 else Nothing),
+        (Maybe[float], lambda n: Some(float(n % 4)) if n % 2 else Nothing),
+        (int | None, lambda n: n % 4),
+    ],
+    "result": [
+        (Result[int, str], lambda n: Success(n % 4) if n % 2 else Failure("x")),
+        (Result[float, str | None], lambda n: Success(float(n % 4)) if n % 2 else Failure("x")),
+        (Result[int, Inner], lambda n: Success(n % 4)),
+    ],
     "either": [
         (int | str, lambda n: n % 4 if n % 2 else "x"),
         (int | str | None, lambda n: n % 4 if n % 2 else "x"),
