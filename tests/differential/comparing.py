@@ -51,13 +51,14 @@ class Comparison:
 class Comparer(Generic[C]):
     """What a process compares: generated cases, how one of them differs (empty if not), and cases to begin with.
 
-    ``difference`` may count cases in the ``tally``.
+    ``difference`` may count cases in the ``tally``. ``as_text`` shows cases that cannot be sent between processes.
     """
 
     cases: SearchStrategy[C]
     difference: Callable[[C], str]
     kept: Sequence[C] = ()
     tally: Counter[str] = field(factory=Counter)
+    as_text: bool = False
 
     def difference_of(self, case: C) -> Difference | None:
         """Returns the difference of a case; an error is one too."""
@@ -65,7 +66,7 @@ class Comparer(Generic[C]):
             text = self.difference(case)
         except Exception:
             text = traceback.format_exc()
-        return Difference(case, text) if text else None
+        return Difference(str(case) if self.as_text else case, text) if text else None
 
     def compare_kept(self) -> Comparison:
         """Compares the cases to begin with."""

@@ -399,4 +399,4 @@ def comparer() -> Comparer[Changed]:
         tally[kind] += 1
         return silent
 
-    return Comparer(changes(), difference, tally=tally)
+    return Comparer(changes(), difference, tally=tally, as_text=True)
