@@ -139,68 +139,60 @@ class NoEvolutionError(CheckpointError):
         self.reasons = tuple(reasons)
 
 
-def keeps_hash(change: Evolution) -> bool:
-    """Returns whether new values have the hashes of the old ones, and their order."""
+def _inner(change: Evolution) -> tuple[Evolution, ...]:
+    """Returns the evolutions that one is made of."""
     match change:
-        case Same():
-            return True
-        case Widened() | Applied():
-            return False
         case Present(of=of) | Each(of=of) | AsMember(of=of):
-            return keeps_hash(of)
-        case Parts(parts=parts, left_out=left_out, moved=moved):
-            kept = all(part.before is not None and keeps_hash(part.change) for part in parts)
-            return kept and not left_out and not moved
-        case Members(members=members):
-            return all(keeps_hash(member.change) for member in members)
+            return (of,)
+        case Parts(parts=parts) | Members(members=parts):
+            return tuple(part.change for part in parts)
+        case Same() | Widened() | Applied():
+            return ()
     assert_never(change)
 
 
-def keeps_order(change: Evolution) -> bool:
-    """Returns whether new values are ordered as the old ones are, and are different if these are."""
-    match change:
-        case Widened():
-            return True
-        case Present(of=of) | Each(of=of) | AsMember(of=of):
-            return keeps_order(of)
-        case Parts(parts=parts, left_out=left_out, moved=moved):
-            return all(keeps_order(part.change) for part in parts) and not left_out and not moved
-        case Members(members=members):
-            return all(keeps_order(member.change) for member in members)
-        case _:
-            return keeps_hash(change)
+def _everywhere(change: Evolution, holds: Callable[[Evolution], bool]) -> bool:
+    """Returns whether something holds of an evolution and of all that it is made of."""
+    return holds(change) and all(_everywhere(inner, holds) for inner in _inner(change))
 
 
 def is_injective(change: Evolution) -> bool:
     """Returns whether different values stay different."""
-    match change:
-        case Present(of=of) | Each(of=of) | AsMember(of=of):
-            return is_injective(of)
-        case Parts(parts=parts, left_out=left_out):
-            return all(is_injective(part.change) for part in parts) and not left_out
-        case Members(members=members):
-            return all(is_injective(member.change) for member in members)
-        case _:
-            return keeps_order(change)
+    return _everywhere(
+        change,
+        lambda each: not isinstance(each, Applied) and not (isinstance(each, Parts) and each.left_out),
+    )
+
+
+def keeps_order(change: Evolution) -> bool:
+    """Returns whether new values are ordered as the old ones are, and are different if these are."""
+    return is_injective(change) and _everywhere(
+        change, lambda each: not (isinstance(each, Parts) and each.moved)
+    )
+
+
+def keeps_hash(change: Evolution) -> bool:
+    """Returns whether new values have the hashes of the old ones, and their order."""
+    return keeps_order(change) and _everywhere(
+        change,
+        lambda each: (
+            not isinstance(each, Widened)
+            and not (isinstance(each, Parts) and any(part.before is None for part in each.parts))
+        ),
+    )
 
 
 def is_of_classes(change: Evolution) -> bool:
     """Returns whether only objects of record classes change, wherever they are in a value."""
     match change:
-        case Same():
-            return True
         case Widened():
             return False
-        case Present(of=of) | Each(of=of) | AsMember(of=of):
-            return is_of_classes(of)
-        case Parts(cls=cls, parts=parts):
-            of_class = cls is not None and cls is not KV and cls not in CONTAINERS
-            return of_class or all(is_of_classes(part.change) for part in parts)
-        case Members(members=members):
-            return all(is_of_classes(member.change) for member in members)
         case Applied(old=old):
             return isinstance(old, RecordOf)
-    assert_never(change)
+        case Parts(cls=cls) if cls is not None and cls is not KV and cls not in CONTAINERS:
+            return True
+        case _:
+            return all(map(is_of_classes, _inner(change)))
 
 
 def evolution(before: Structure, now: Shape, where: str = "") -> Evolution:

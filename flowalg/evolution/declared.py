@@ -22,8 +22,8 @@ class RenamedFrom:
     """An earlier name of a field or of a class: state under that name continues.
 
     A field has it in its annotation, and a class as its decorator, with its module: ``"shop.models:Order"``. A class
-    needs it only if state has its objects as they are, in an accumulator or a state without a known type, or in a sum.
-    Raises ``ArgumentError`` for a name that is not text.
+    needs it only if state has its objects as they are, in an accumulator or a state without a known type; a member of a
+    sum keeps its tag with ``tagged``. Raises ``ArgumentError`` for a name that is not text.
 
     Example:
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Final
 
 from returns.maybe import Some
@@ -41,11 +41,6 @@ _SETS: Final = ("{", "frozen")
 def class_of_match(match: str) -> str:
     """Returns the name of the class in a match of ``CLASS``."""
     return match[:-1].rpartition('"')[2]
-
-
-def classes_in(stored: bytes) -> frozenset[str]:
-    """Returns the names of the classes whose objects stored bytes have."""
-    return frozenset(map(class_of_match, re.findall(CLASS, stored.decode())))
 
 
 def structures_of(names: frozenset[str]) -> dict[str, Structure]:
@@ -131,14 +126,13 @@ def _objects_in(document: Document, changes: Changes) -> Document:
     tag, *parts = document
     if tag in _RECORDS and parts[0] in changes:
         return evolve_document(document, changes[str(parts[0])], changes)
-    evolved = [_objects_in(part, changes) for part in parts]
-    return [tag, *(sorted(evolved, key=print_document) if tag in _SETS else evolved)]
+    return _with_tag(tag, [_objects_in(part, changes) for part in parts])
 
 
 def _float(number: int) -> Document:
     exact = float(number)
     if exact != number:
-        raise ValueError(f"{number} is no float")
+        raise ValueError(f"a float cannot hold {number} exactly")
     return exact
 
 
@@ -148,19 +142,17 @@ def _decimal(number: int) -> object:
 
 def _items(document: list[Document], of: Evolution, changes: Changes) -> Document:
     tag, *items = document
+    each = cycle([of])
     if tag == "d":
         assert isinstance(of, Parts), "a mapping has keys and values"
-        of_key, of_value = (part.change for part in of.parts)
-        keys, values = items[::2], items[1::2]
-        pairs = zip(keys, values, strict=True)
-        flat = (
-            evolve_document(part, change, changes)
-            for pair in pairs
-            for part, change in zip(pair, (of_key, of_value), strict=True)
-        )
-        return [tag, *flat]
-    evolved = [evolve_document(item, of, changes) for item in items]
-    return [tag, *(sorted(evolved, key=print_document) if tag in _SETS else evolved)]
+        each = cycle(part.change for part in of.parts)
+    evolved = [evolve_document(item, change, changes) for item, change in zip(items, each, strict=False)]
+    return _with_tag(tag, evolved)
+
+
+def _with_tag(tag: Document, items: list[Document]) -> Document:
+    """Returns the document of a collection; the items of a set have an order of their own."""
+    return [tag, *(sorted(items, key=print_document) if tag in _SETS else items)]
 
 
 def _parts(document: list[Document], change: Parts, changes: Changes) -> Document:

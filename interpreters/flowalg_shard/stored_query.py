@@ -17,7 +17,7 @@ from flowalg_shard.state.compatibility import StageDescription, require_unchange
 
 
 @frozen
-class StoredStage:
+class QueryStage:
     """The description of a stage, and the state of each of its shards."""
 
     description: StageDescription
@@ -47,10 +47,10 @@ class StoredQuery:
     batch: int
     fingerprint: str
     time: ProcessingTime
-    stages: Mapping[str, StoredStage]
+    stages: Mapping[str, QueryStage]
     files: Mapping[str, Sequence[str]]
 
-    def stage(self, name: str) -> StoredStage:
+    def stage(self, name: str) -> QueryStage:
         """Returns the stage with a name; raises ``CheckpointError`` if there is none."""
         if name not in self.stages:
             raise CheckpointError(
@@ -66,3 +66,11 @@ class StoredQuery:
                 f"the checkpoint has the sources {', '.join(sorted(self.files))}, and the pipeline "
                 f"{', '.join(sorted(names))}; move the query with the pipeline that it ran with"
             )
+
+
+def stopped_within(checkpoint: str, batch: int) -> CheckpointError:
+    """Returns the error for a query that was stopped within a micro-batch, so that it cannot be moved."""
+    return CheckpointError(
+        f"the query of the checkpoint {checkpoint} was stopped in micro-batch {batch}, which its sinks may have; start "
+        "it once more, and move it when it has ended"
+    )

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, NamedTuple
 
+import polars as pl
 import pytest
 from attrs import frozen
 from flowalg_columns.evolution.arrays import evolve_array, to_series
 from flowalg_columns.values import decode, write_nested
+from flowalg_shard.state.objects import class_names
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +34,7 @@ from flowalg.evolution.changes import (
     keeps_hash,
     keeps_order,
 )
-from flowalg.evolution.documents import classes_in, evolve_document, evolve_stored, structures_of
+from flowalg.evolution.documents import evolve_document, evolve_stored, structures_of
 from flowalg.evolution.structure import Structure, structure_of
 from flowalg.runs.placement import key_hash
 from flowalg.serialization.stored import document_of, read, store, value_of
@@ -108,14 +110,14 @@ def test_a_type_evolves_to_itself_without_a_change(kind: Any) -> None:  # noqa: 
 
 @dataclass
 class Mutable:
-    """An object that is no element, with a field of each kind."""
+    """An object that cannot be an element, with a field of each kind."""
 
     count: int
     parts: list[Any] = field(default_factory=list)
 
 
 class Named(NamedTuple):
-    """An object that is no element either."""
+    """Another object that cannot be an element."""
 
     size: int
     note: str = "none"
@@ -148,7 +150,7 @@ def test_objects_that_are_no_elements_evolve_by_their_fields(monkeypatch: pytest
     """Dataclasses and named tuples have their fields by name, in objects inside of others too."""
     value = (Mutable(1, [Named(2)]), {"a": Named(3, "x")})
     stored = store(value)
-    names = classes_in(stored)
+    names = class_names([pl.DataFrame({"stored": [stored]})])
     assert names == {f"{HERE}:Mutable", f"{HERE}:Named"}
     before = structures_of(names)
     for old, new in ((Mutable, LongerMutable), (Named, LongerNamed)):
@@ -225,10 +227,10 @@ def test_a_declaration_says_what_it_accepts(old: Any, new: Any, function: Any, m
 
 
 def test_a_number_that_does_not_fit_is_an_error() -> None:
-    """An integer that is no float is not rounded."""
+    """An integer that a float cannot hold exactly is not rounded."""
     change = evolution(structure_of(shape_of(int)), shape_of(float))
     large = 2**53 + 1
     with pytest.raises(Exception, match="9007199254740993"):
         evolve_array(to_series("value", write_nested(shape_of(int), [large], "")).to_arrow(), change)
-    with pytest.raises(ValueError, match=f"{large} is no float"):
+    with pytest.raises(ValueError, match=f"a float cannot hold {large} exactly"):
         evolve_document(large, change, {})

@@ -177,7 +177,7 @@ def test_the_command_line_moves_a_query(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_what_cannot_move_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """A source that is no folder of files, another pipeline, and a place that is taken are named."""
+    """A source that is not a folder of files, another pipeline, and a place that is taken are named."""
     pipeline, folder = OUTPUTS["aggregates"], tmp_path / "in"
     add_file(folder, 0)
     frames = local.StreamInput(local.Frames([frame_of(BATCHES[0])]), WATERMARK)
@@ -198,7 +198,7 @@ def test_what_cannot_move_is_an_error(spark: SparkSession, tmp_path: Path) -> No
     rated = {
         SCORES: StreamInput(rates.selectExpr("'a' AS team", "value AS points", "timestamp AS at"), WATERMARK)
     }
-    with pytest.raises(CheckpointError, match="source 'scores' is no folder of files"):
+    with pytest.raises(CheckpointError, match="source 'scores' is not a folder of files"):
         flowalg_spark.write_query(spark, query, pipeline, rated, tmp_path / "b")
     stream = local.StreamInput(local.Files(str(folder)), WATERMARK)
     begun = local.batches(pipeline, {SCORES: stream}, checkpoint=tmp_path / "a", shards=2)

@@ -126,7 +126,7 @@ def require_state(node: Process) -> None:
     """
     if node.computation.pickled_state:
         _LOG.warning(
-            "%s: its states are pickled (pickled_state=True), so whoever may write to the checkpoint may run code",
+            "%s: its states are pickled (pickled_state=True), so anyone who may write to the checkpoint may run code",
             node.label,
         )
         return

@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 from attrs import evolve, frozen
-from flowalg_shard import Grouping, OperatorState, Segment, StageDescription, WindowStore
+from flowalg_shard import Grouping, OperatorState, Segment, WindowStore
 from flowalg_shard.computations.kept_keys import FORM, IN_COLUMNS
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.contents.bags import BAG, BagContents
@@ -22,7 +22,6 @@ from flowalg_shard.state.compatibility import (
     STATE,
     VALUES,
     StageChange,
-    change_of_stage,
     count_source,
 )
 from flowalg_shard.state.window_store import hashed_columns
@@ -49,25 +48,22 @@ from flowalg_columns.evolution.arrays import (
 from flowalg_columns.values import take_indices
 
 
-def evolve_state(
-    operator: Reader, before: StageDescription, now: StageDescription, state: OperatorState
-) -> OperatorState:
+def evolve_state(operator: Reader, change: StageChange, state: OperatorState) -> OperatorState:
     """Returns the state of a shard for a stage that has changed; all its windows are evaluated in the next instant.
 
     Raises ``CheckpointError`` if the stage cannot continue, or a value cannot be converted.
     """
-    change = change_of_stage(before, now)
-    change.require_none_against(now.label)
+    change.require_possible()
     if not change.changes:
         return state
     if change.converts:
         try:
-            state = _converted(operator, _Conversion(before, now, change), state)
+            state = _converted(operator, _Conversion(change), state)
         except CheckpointError:
             raise
         except Exception as error:  # of a function of evolves, and of a number that is too large
             raise CheckpointError(
-                f"stage {now.label!r}: the state cannot be converted: {describe_raised(error)}; "
+                f"stage {change.now.label!r}: the state cannot be converted: {describe_raised(error)}; "
                 f"{'; '.join(change.changes)}"
             ) from error
     return evolve(state, windows=evolve(state.windows, evaluate_all=True))
@@ -75,10 +71,8 @@ def evolve_state(
 
 @frozen
 class _Conversion:
-    """The description of a stage before and now, and the change between them."""
+    """The conversion of a state by a change of its stage."""
 
-    before: StageDescription
-    now: StageDescription
     change: StageChange
 
     def columns(self, table: pl.DataFrame, subject: str, name: str) -> pl.DataFrame:
@@ -86,7 +80,9 @@ class _Conversion:
         change = self.change.values.get(subject)
         if change is None:
             return table
-        return evolve_columns(table, self.before.types[subject], self.now.holds[subject].shape, change, name)
+        return evolve_columns(
+            table, self.change.before.types[subject], self.change.now.holds[subject].shape, change, name
+        )
 
     def objects(self, column: pl.Series, change: Evolution = SAME) -> pl.Series:
         """Returns a column of stored objects after their evolution."""
@@ -163,7 +159,9 @@ def _accumulators(stage: Stage, conversion: _Conversion, table: pl.DataFrame) ->
             change = conversion.change.values.get(str(number))
             new += _accumulator(column, f"r{old}", change, table)
     names = [
-        name for name in table.columns if name.partition("#")[0] in _results(conversion.before.combiners)
+        name
+        for name in table.columns
+        if name.partition("#")[0] in _results(conversion.change.before.combiners)
     ]
     return table.drop(names).with_columns(new)
 
@@ -174,7 +172,7 @@ def _results(combiners: Sequence[str]) -> frozenset[str]:
 
 def _count(conversion: _Conversion, stage: Stage, table: pl.DataFrame) -> pl.Series:
     """Returns the number of elements of each window, as another aggregate knows it."""
-    combiners = conversion.before.combiners
+    combiners = conversion.change.before.combiners
     source = count_source(combiners, conversion.change.kept)
     if stage.retractions:
         return table[SIZE]
@@ -275,8 +273,8 @@ def _with_new_triggers(stage: Stage, conversion: _Conversion, table: pl.DataFram
     closed = table[CLOSED] if CLOSED in table.columns else pl.Series(CLOSED, [False] * table.height)
     if closed.any() and not automaton.finishes:
         raise CheckpointError(
-            f"stage {conversion.now.label!r}: {int(closed.sum())} windows have finished by the trigger before, and "
-            "have dropped elements since, and the new trigger never finishes; start with a new checkpoint"
+            f"stage {conversion.change.now.label!r}: {int(closed.sum())} windows have finished by the trigger before, "
+            "and have dropped elements since, and the new trigger never finishes; start with a new checkpoint"
         )
     names = [name for name in table.columns if name.startswith((PENDING, TRIGGER_PREFIX))]
     table = table.drop([*names, CLOSED], strict=False)
@@ -298,7 +296,7 @@ def _panes(stage: Stage, conversion: _Conversion, table: pl.DataFrame) -> pl.Dat
         for number, (column, old) in enumerate(zip(stage.aggregates, conversion.change.kept, strict=True))
         if old is not None
     ]
-    before = [name for name in table.columns if name in _results(conversion.before.combiners)]
+    before = [name for name in table.columns if name in _results(conversion.change.before.combiners)]
     return replace_columns(table, before, new)
 
 
@@ -341,7 +339,7 @@ def _keys(stage: ComputationStage, conversion: _Conversion, table: pl.DataFrame)
     table = table.with_columns(conversion.objects(table[CONTENTS], change))
     if change == SAME or stage.state is None:
         return table
-    before = columns_of_structure(conversion.before.types[STATE], "__state")
+    before = columns_of_structure(conversion.change.before.types[STATE], "__state")
     in_columns = table[FORM] == IN_COLUMNS
     held = conversion.columns(table.select(before).filter(in_columns), STATE, "__state")
     indices = pl.Series(take_indices(in_columns.to_list()))

@@ -25,7 +25,7 @@ from flowalg_shard.clocks.exchange import (
 )
 from flowalg_shard.operators import Computing, Grouping, Reader, Side
 from flowalg_shard.state import plans
-from flowalg_shard.state.compatibility import Outcome
+from flowalg_shard.state.compatibility import Outcome, change_of_stage
 from flowalg_shard.step.side_inputs import SideStage
 
 from flowalg.data.shapes import MapOf, Shape, TupleOf
@@ -441,9 +441,8 @@ class Graph:
             if finding.now is not None and finding.outcome is not Outcome.INCOMPATIBLE:
                 stage = self.stages[finding.now]
                 before = evolve(stored.description, inputs=None)  # whose numbers are those of the checkpoint
-                stage.states = [
-                    evolve_state(stage.operator, before, stage.description, state) for state in states
-                ]
+                change = change_of_stage(before, stage.description)
+                stage.states = [evolve_state(stage.operator, change, state) for state in states]
 
     def next_deadline(self) -> ProcessingTime | None:
         """Returns the next processing time at which a trigger of any stage becomes ready without new elements."""

@@ -189,23 +189,21 @@ def compare_stages(before: StageDescription, now: StageDescription) -> StageFind
 
     Stages have the same numbers in both.
     """
-    change = change_of_stage(before, now)
-    if change.reasons:
-        return StageFinding(now.label, Outcome.INCOMPATIBLE, change.reasons)
-    return StageFinding(
-        now.label, Outcome.CHANGES if change.changes else Outcome.CONTINUES, tuple(change.changes)
-    )
+    return change_of_stage(before, now).finding
 
 
 @frozen
 class StageChange:
     """What becomes of the state of a stage: the changes in words, and the reasons against it, if there are some.
 
-    ``values`` are the evolutions of values by subject, and ``objects`` those of objects by the name of their class.
-    ``kept`` has, for each aggregate, its number before; ``None`` for a new one. With ``resets`` the triggers of all
-    windows begin again. ``realigns`` is whether the aggregates are others than before.
+    ``before`` is the description that is stored with the state, and ``now`` that of the stage. ``values`` are the
+    evolutions of values by subject, and ``objects`` those of objects by the name of their class. ``kept`` has, for each
+    aggregate, its number before; ``None`` for a new one. With ``resets`` the triggers of all windows begin again.
+    ``realigns`` is whether the aggregates are others than before.
     """
 
+    before: StageDescription
+    now: StageDescription
     changes: tuple[str, ...]
     reasons: tuple[str, ...]
     values: Mapping[str, Evolution]
@@ -219,10 +217,18 @@ class StageChange:
         """Whether the stored tables change."""
         return bool(self.values or self.objects) or self.resets or self.realigns
 
-    def require_none_against(self, label: str) -> None:
-        """Raises ``CheckpointError`` if there are reasons against it, for the stage with a label."""
+    @property
+    def finding(self) -> StageFinding:
+        """What becomes of the state, for people."""
         if self.reasons:
-            require_continuable(StageFinding(label, Outcome.INCOMPATIBLE, self.reasons))
+            return StageFinding(self.now.label, Outcome.INCOMPATIBLE, self.reasons)
+        return StageFinding(
+            self.now.label, Outcome.CHANGES if self.changes else Outcome.CONTINUES, self.changes
+        )
+
+    def require_possible(self) -> None:
+        """Raises ``CheckpointError`` if there are reasons against it."""
+        require_continuable(self.finding)
 
 
 def change_of_stage(before: StageDescription, now: StageDescription) -> StageChange:
@@ -250,7 +256,15 @@ def change_of_stage(before: StageDescription, now: StageDescription) -> StageCha
     realigns = kept != tuple(range(len(before.combiners)))
     resets = SHAPE in now.facts and before.facts.get(SHAPE) != now.facts[SHAPE]
     change = StageChange(
-        _distinct((*changes, *of_objects)), _distinct(reasons), values, objects, kept, realigns, resets
+        before,
+        now,
+        _distinct((*changes, *of_objects)),
+        _distinct(reasons),
+        values,
+        objects,
+        kept,
+        realigns,
+        resets,
     )
     if change.converts and now.rigid is not None and not reasons:
         return evolve(change, reasons=(*change.changes, now.rigid))
@@ -294,10 +308,7 @@ def _align(before: StageDescription, now: StageDescription) -> tuple[int | None,
     if len(set(old)) == len(old) and len(set(new)) == len(new):
         return tuple(old.index(name) if name in old else None for name in new)
     raise NoEvolutionError(
-        [
-            f"the combiners were {', '.join(old)} and are now {', '.join(new)}: it is ambiguous which of them "
-            "continue; change one at a time"
-        ]
+        [f"{_combiners_were(before, now)}: it is ambiguous which of them continue; change one at a time"]
     )
 
 
@@ -305,7 +316,7 @@ def _combined(before: StageDescription, now: StageDescription, kept: Sequence[in
     """Returns the changes of aggregates; raises ``NoEvolutionError`` for new ones that do not follow from others."""
     if before.combiners == now.combiners:
         return []
-    what = f"the combiners were {', '.join(before.combiners)} and are now {', '.join(now.combiners)}"
+    what = _combiners_were(before, now)
     for number, known in enumerate(kept):
         if known is None and not (
             now.combiners[number] == COUNT
@@ -322,6 +333,10 @@ def _combined(before: StageDescription, now: StageDescription, kept: Sequence[in
                 [f"{what}: the panes that may be retracted do not have {now.combiners[number]}"]
             )
     return [what]
+
+
+def _combiners_were(before: StageDescription, now: StageDescription) -> str:
+    return f"the combiners were {', '.join(before.combiners)} and are now {', '.join(now.combiners)}"
 
 
 def require_unchanged(before: StageDescription, now: StageDescription) -> None:

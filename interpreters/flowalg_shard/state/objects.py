@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import polars as pl
 
 from flowalg.evolution.documents import CLASS, class_of_match
 
 
-def stored_columns(table: pl.DataFrame) -> Iterator[pl.Series]:
-    """Yields the columns of bytes of a table, also those inside lists and structs."""
-    for column in table:
-        yield from _bytes_in(column)
-
-
 def _bytes_in(column: pl.Series) -> Iterator[pl.Series]:
+    """Yields a column if it has bytes, and those inside its lists and structs."""
     match column.dtype:
         case pl.Binary():
             yield column
@@ -32,7 +28,7 @@ def class_names(tables: Iterable[pl.DataFrame]) -> frozenset[str]:
     """Returns the names of the classes whose objects tables have."""
     names = set[str]()
     for table in tables:
-        for column in stored_columns(table):
+        for column in chain.from_iterable(map(_bytes_in, table)):
             texts = _texts(column.drop_nulls())
             names.update(map(class_of_match, texts.str.extract_all(CLASS).explode().drop_nulls().unique()))
     return frozenset(names)

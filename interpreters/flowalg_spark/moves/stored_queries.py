@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from attrs import evolve, frozen
 from flowalg_shard import OperatorState
-from flowalg_shard.stored_query import StoredQuery, StoredStage
+from flowalg_shard.stored_query import QueryStage, StoredQuery, stopped_within
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.data.errors import ArgumentError, CheckpointError, path_text
@@ -36,8 +36,8 @@ from flowalg_spark.jvm import Java
 from flowalg_spark.session import ensure_state_store, require_session
 from flowalg_spark.state.checkpoints import batch_of, check_checkpoint, read_logs
 from flowalg_spark.state.open_state import count_stages, read_stage
-from flowalg_spark.streaming.compilation import StreamInput
-from flowalg_spark.streaming.compilation import compile as compile_query
+from flowalg_spark.streaming.compilation import StreamInput, compile_sources, stream_sources
+from flowalg_spark.streaming.options import Options
 from flowalg_spark.streaming.shards import shard_ids
 
 _USE: Final = "moving a query"
@@ -61,30 +61,26 @@ class _Sources:
 
     @classmethod
     def of(cls, outputs: Outputs, inputs: Mapping[AnySource, StreamInput]) -> _Sources:
-        """Returns the sources of a query; raises ``CheckpointError`` for one that is no folder of files."""
+        """Returns the sources of a query; raises ``CheckpointError`` for one that is not a folder of files."""
         roots = [pipeline.node for pipeline in require_outputs(outputs).values()]
         folders: dict[str, str] = {}
         for name, stream in inputs_by_name(inputs, "StreamInput(frame, watermark)", *roots).items():
             found = set(_FOLDER.findall(_plan_of(stream.frame)))
             if len(found) != 1:
                 raise CheckpointError(
-                    f"the query cannot be moved: source {name!r} is no folder of files, and only these can be read on "
-                    "either engine"
+                    f"the query cannot be moved: source {name!r} is not a folder of files, and only these can be read "
+                    "on either engine"
                 )
             (folders[name],) = found
         names = {folder: name for name, folder in folders.items()}
         if len(names) < len(folders):
             raise CheckpointError("the query cannot be moved: two of its sources read one folder")
-        relations = _relations(_compiled(outputs, inputs))
+        options = Options()
+        compiled = compile_sources(outputs, stream_sources(outputs, inputs, options), options)
+        relations = _relations(compiled)
         read = {relation: names.get(_folder_of(relation) or "") for relation in relations}
         numbers = {name: number for number, name in enumerate(read.values()) if name is not None}
         return cls([read[relation] for relation in relations], numbers, folders)
-
-
-def _compiled(outputs: Outputs, inputs: Mapping[AnySource, StreamInput]) -> DataFrame:
-    if isinstance(outputs, PCollection):
-        return compile_query(outputs, inputs)
-    return compile_query(outputs, inputs)
 
 
 def _relations(frame: DataFrame) -> list[str]:
@@ -126,15 +122,12 @@ def read_query(
         raise CheckpointError(f"the checkpoint {files.folder} has no micro-batch yet")
     batch = max(commits)
     if max(logs) > batch:
-        raise CheckpointError(
-            f"the query of the checkpoint {files.folder} was stopped in micro-batch {max(logs)}, which its sinks may "
-            "have; start it once more, and move it when it has ended"
-        )
-    stages: dict[str, StoredStage] = {}
+        raise stopped_within(files.folder, max(logs))
+    stages: dict[str, QueryStage] = {}
     for number in range(count_stages(session, files.folder)):
         description, states = read_stage(session, files.folder, number)
         if description is not None:
-            stages.setdefault(description.name, StoredStage(description, list(states.values())))
+            stages.setdefault(description.name, QueryStage(description, list(states.values())))
     if not stages:
         raise CheckpointError(f"the checkpoint {files.folder} has no state to move")
     identity = json.loads(files.read("metadata") or "{}")["id"]
@@ -155,8 +148,7 @@ def read_query(
 def _files_read(session: SparkSession, checkpoint: str, source: int) -> list[str]:
     """Returns the names of the files that the source with a number has read."""
     names: dict[str, None] = {}
-    for path, text in sorted(read_logs(session, checkpoint, f"sources/{source}").items()):
-        del path
+    for _, text in sorted(read_logs(session, checkpoint, f"sources/{source}").items()):
         for line in text.strip().split("\n")[1:]:
             entry = PurePosixPath(unquote(urlsplit(json.loads(line)["path"]).path))
             names[entry.name] = None

@@ -14,7 +14,7 @@ from attrs import frozen
 from flowalg_columns.checks.streams import other_format
 from flowalg_columns.evolution.stages import evolve_state
 from flowalg_shard import Operator, OperatorState, Segment, StageDescription, WindowStore
-from flowalg_shard.state.compatibility import compare_stages, require_continuable
+from flowalg_shard.state.compatibility import change_of_stage
 from flowalg_shard.tables.packing import seal, unseal
 
 from flowalg.data.errors import CheckpointError
@@ -159,7 +159,8 @@ class Store:
                 f"the checkpoint was written with {head.shards} shards, and the query now has {self.shards}; "
                 f"compile with shards={head.shards}, or reshard the checkpoint first"
             )
-        require_continuable(compare_stages(head.stage, self.stage))
+        change = change_of_stage(head.stage, self.stage)
+        change.require_possible()
         stored = self.cache.state(head.id, head.token)
         if stored is None:
 
@@ -170,7 +171,7 @@ class Store:
             stored = head.stored(segment)
             self.cache.put(head.id, head.token, stored, self.limit)
         if self.operator is not None:
-            stored = evolve_state(self.operator, head.stage, self.stage, stored)
+            stored = evolve_state(self.operator, change, stored)
         return StoredState(head.id, stored, head.entries)
 
     def _read_chunk(self, name: str, number: int) -> bytes | None:

@@ -10,7 +10,7 @@ from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromSource
 from flowalg_shard.operators import pack_side, unpack_side
 from flowalg_shard.step.side_inputs import READ_START
-from flowalg_shard.stored_query import StoredQuery, StoredStage
+from flowalg_shard.stored_query import QueryStage, StoredQuery, stopped_within
 
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.pipeline.outputs import require_outputs
@@ -30,17 +30,14 @@ def read_query(checkpoint: CheckpointLocation) -> StoredQuery:
     """Returns the stopped query in a checkpoint as data, for another engine (``write_query`` of it).
 
     Its sources must be folders of files, which the other engine can read. The checkpoint is not changed; do not start
-    the query from it any more. Raises ``CheckpointError`` for a folder that is no checkpoint, is damaged, or has no
-    micro-batch yet, for other sources, and if the query was killed in a micro-batch: start it once more.
+    the query from it any more. Raises ``CheckpointError`` for a folder without a checkpoint, one that is damaged or
+    has no micro-batch yet, for other sources, and if the query was killed in a micro-batch: start it once more.
     """
     opened = Checkpoint.read(checkpoint)
     manifest, begun = opened.manifest, opened.intent
     assert manifest is not None, "a checkpoint that was read has a manifest"
     if begun is not None:
-        raise CheckpointError(
-            f"the query of the checkpoint {opened.folder} was stopped in micro-batch {begun.batch}, which its sinks "
-            "may have; start it once more, and move it when it has ended"
-        )
+        raise stopped_within(opened.folder, begun.batch)
     done = manifest.intent
     others = {name: kind for name, kind in done.kinds.items() if kind != FILES}
     if others:
@@ -50,7 +47,7 @@ def read_query(checkpoint: CheckpointLocation) -> StoredQuery:
             "either engine"
         )
     stages = {
-        stage.description.name: StoredStage(
+        stage.description.name: QueryStage(
             stage.description, [_without_numbers(opened.restore(shard)) for shard in stage.shards]
         )
         for stage in manifest.stages

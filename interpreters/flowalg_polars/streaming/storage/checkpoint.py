@@ -346,7 +346,7 @@ class Checkpoint:
 
 
 def new_query_id() -> str:
-    """Returns the id of a query without a checkpoint."""
+    """Returns an id for a new query."""
     return str(uuid4())
 
 
