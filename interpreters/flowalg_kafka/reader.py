@@ -48,6 +48,15 @@ def offsets_of(position: Position) -> Offsets:
     )
 
 
+def id_of(topic: KafkaInput) -> str:
+    """Returns the id of a topic, which no other one ever has; raises ``TopicError`` if it does not exist."""
+    admin = Admin(connection_of(topic))
+    try:
+        return admin.require(topic.topic).id
+    finally:
+        admin.close()
+
+
 @define
 class TopicReader:
     """Reads a topic for a source, which its errors name."""

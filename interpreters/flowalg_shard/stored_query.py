@@ -6,6 +6,7 @@ So it can go on on another engine: one reads it from its checkpoint, and another
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -35,11 +36,33 @@ class QueryStage:
 
 
 @frozen
+class FilesRead:
+    """The names of the files that a source has read, without their folder."""
+
+    names: Sequence[str]
+
+
+@frozen
+class MessagesRead:
+    """How far a source has read a topic of Kafka: the topic's id, and the next offset of each partition.
+
+    There are no offsets if the query has not begun to read the topic.
+    """
+
+    topic: str
+    offsets: Mapping[int, int]
+
+
+SourceRead: TypeAlias = FilesRead | MessagesRead
+"""What a source has read, of what both engines can read."""
+
+
+@frozen
 class StoredQuery:
     """A stopped query: its id, how often it was started, its last micro-batch and when that was.
 
     ``fingerprint`` is that of the last micro-batch, by which sinks know it. ``stages`` are by their names in the plan,
-    and ``files`` has the names of the files that each source has read, without their folder.
+    and ``read`` says what each source has read.
     """
 
     query: str
@@ -48,7 +71,7 @@ class StoredQuery:
     fingerprint: str
     time: ProcessingTime
     stages: Mapping[str, QueryStage]
-    files: Mapping[str, Sequence[str]]
+    read: Mapping[str, SourceRead]
 
     def stage(self, name: str) -> QueryStage:
         """Returns the stage with a name; raises ``CheckpointError`` if there is none."""
@@ -61,11 +84,19 @@ class StoredQuery:
 
     def require_sources(self, names: Sequence[str]) -> None:
         """Raises ``CheckpointError`` unless the query has read the sources with some names."""
-        if set(names) != set(self.files):
+        if set(names) != set(self.read):
             raise CheckpointError(
-                f"the checkpoint has the sources {', '.join(sorted(self.files))}, and the pipeline "
+                f"the checkpoint has the sources {', '.join(sorted(self.read))}, and the pipeline "
                 f"{', '.join(sorted(names))}; move the query with the pipeline that it ran with"
             )
+
+
+def cannot_be_moved(checkpoint: str, source: str, reads: str) -> CheckpointError:
+    """Returns the error for a query with a source that only one of the engines can read."""
+    return CheckpointError(
+        f"the query of the checkpoint {checkpoint} cannot be moved: source {source!r} reads {reads}, and only folders "
+        "of files and topics of Kafka can be read on either engine"
+    )
 
 
 def stopped_within(checkpoint: str, batch: int) -> CheckpointError:

@@ -66,6 +66,21 @@ def test_a_query_on_spark_is_that_of_the_reference(
     assert outcome.counts["micro-batches"] > 2
 
 
+@pytest.mark.thorough
+@pytest.mark.long
+def test_a_query_moves_to_spark_and_back(kafka: Broker, tmp_path: Path) -> None:
+    """Its topics are what the reference computes of all messages, each of which was read by one of the engines."""
+    lacking = missing_jars("spark-kafka")
+    if lacking is not None:
+        pytest.skip(lacking)
+    from tests.faults.kafka.moves import compare_moved
+
+    outcome = compare_moved(kafka, tmp_path / "query")
+    assert outcome.problems == []
+    assert outcome.counts["bad records"]
+    assert outcome.counts["current values"]
+
+
 @given(
     st.one_of(
         st.tuples(st.just(test_decoding.TOPIC), st.lists(test_decoding.messages, max_size=4)),

@@ -15,7 +15,9 @@ from typing import Any, Final
 import flowalg_sinks
 import flowalg_spark
 import pytest
+from attrs import evolve
 from flowalg_polars import streaming as local
+from flowalg_shard.stored_query import MessagesRead
 from flowalg_sinks import SQLite
 from flowalg_spark import StreamInput, schema_of, streaming
 from flowalg_spark import sinks as spark_sinks
@@ -182,7 +184,9 @@ def test_what_cannot_move_is_an_error(spark: SparkSession, tmp_path: Path) -> No
     add_file(folder, 0)
     frames = local.StreamInput(local.Frames([frame_of(BATCHES[0])]), WATERMARK)
     list(local.batches(pipeline, {SCORES: frames}, checkpoint=tmp_path / "frames"))
-    with pytest.raises(CheckpointError, match="source 'scores' reads frames, and only folders of files"):
+    with pytest.raises(
+        CheckpointError, match="source 'scores' reads frames, and only folders of files and topics"
+    ):
         local.read_query(tmp_path / "frames")
     on_local_engine(pipeline, folder, tmp_path / "a")
     query, inputs = local.read_query(tmp_path / "a"), spark_input(spark, folder)
@@ -198,8 +202,13 @@ def test_what_cannot_move_is_an_error(spark: SparkSession, tmp_path: Path) -> No
     rated = {
         SCORES: StreamInput(rates.selectExpr("'a' AS team", "value AS points", "timestamp AS at"), WATERMARK)
     }
-    with pytest.raises(CheckpointError, match="source 'scores' is not a folder of files"):
+    with pytest.raises(
+        CheckpointError, match="source 'scores' reads another frame, and only folders of files"
+    ):
         flowalg_spark.write_query(spark, query, pipeline, rated, tmp_path / "b")
+    messages = evolve(query, read={"scores": MessagesRead("an id", {0: 1})})
+    with pytest.raises(CheckpointError, match="source 'scores' has read messages of Kafka, and its input is"):
+        flowalg_spark.write_query(spark, messages, pipeline, inputs, tmp_path / "b")
     stream = local.StreamInput(local.Files(str(folder)), WATERMARK)
     begun = local.batches(pipeline, {SCORES: stream}, checkpoint=tmp_path / "a", shards=2)
     add_file(folder, 1)

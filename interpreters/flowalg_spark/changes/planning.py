@@ -99,9 +99,11 @@ def stages_of_query(
     session: SparkSession,
     pipeline: PCollection[object] | Mapping[str, PCollection[object]],
     ids: tuple[int, ...],
+    *,
+    dead_letters: bool,
 ) -> list[StageDescription]:
     """Returns the stages of a pipeline, or of named outputs, in the order in which Spark numbers them."""
-    planned = plan_query(require_outputs(pipeline), dead_letters=False)
+    planned = plan_query(require_outputs(pipeline), dead_letters=dead_letters)
     return _stages(session, planned, ids, single=isinstance(pipeline, PCollection))
 
 

@@ -10,12 +10,21 @@ import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import PurePosixPath
-from typing import Final, cast
+from typing import Final, Unpack, cast
 from urllib.parse import quote, unquote, urlsplit
 
 from attrs import evolve, frozen
+from flowalg_kafka import KafkaInput
+from flowalg_kafka.reader import id_of
 from flowalg_shard import OperatorState
-from flowalg_shard.stored_query import QueryStage, StoredQuery, stopped_within
+from flowalg_shard.stored_query import (
+    FilesRead,
+    MessagesRead,
+    QueryStage,
+    StoredQuery,
+    cannot_be_moved,
+    stopped_within,
+)
 from pyspark.sql import DataFrame, SparkSession
 
 from flowalg.data.errors import ArgumentError, CheckpointError, path_text
@@ -37,50 +46,59 @@ from flowalg_spark.session import ensure_state_store, require_session
 from flowalg_spark.state.checkpoints import batch_of, check_checkpoint, read_logs
 from flowalg_spark.state.open_state import count_stages, read_stage
 from flowalg_spark.streaming.compilation import StreamInput, compile_sources, stream_sources
-from flowalg_spark.streaming.options import Options
+from flowalg_spark.streaming.options import Options, StreamOptions
 from flowalg_spark.streaming.shards import shard_ids
 
 _USE: Final = "moving a query"
 _RELATION: Final = re.compile(r"StreamingRelation(?:V2)? (.*)")
 _FOLDER: Final = re.compile(r"FileSource\[(.*?)\](?:, \[|\n|$)")
+_TOPIC: Final = re.compile(r"KafkaSourceProvider.*\bsubscribe=([\w.-]+)")
 
 Outputs = PCollection[object] | Mapping[str, PCollection[object]]
 
 
 @frozen
 class _Sources:
-    """What a query reads, in the order in which Spark logs it: the name of a source that is a folder of files.
+    """What a query reads, in the order in which Spark logs it: the name of a source of files or messages.
 
     ``None`` stands for any other input, as that of ticks. A source that is read at several places is logged for each,
-    and has one number. ``folders`` has the folder of each source.
+    and has one number. ``places`` has the folder or the topic of each source.
     """
 
     names: Sequence[str | None]
     numbers: Mapping[str, int]
-    folders: Mapping[str, str]
+    places: Mapping[str, str | KafkaInput]
 
     @classmethod
-    def of(cls, outputs: Outputs, inputs: Mapping[AnySource, StreamInput]) -> _Sources:
-        """Returns the sources of a query; raises ``CheckpointError`` for one that is not a folder of files."""
+    def of(
+        cls, checkpoint: str, outputs: Outputs, inputs: Mapping[AnySource, StreamInput], options: Options
+    ) -> _Sources:
+        """Returns the sources of a query; raises ``CheckpointError`` for one that cannot be moved."""
         roots = [pipeline.node for pipeline in require_outputs(outputs).values()]
-        folders: dict[str, str] = {}
-        for name, stream in inputs_by_name(inputs, "StreamInput(frame, watermark)", *roots).items():
-            found = set(_FOLDER.findall(_plan_of(stream.frame)))
-            if len(found) != 1:
-                raise CheckpointError(
-                    f"the query cannot be moved: source {name!r} is not a folder of files, and only these can be read "
-                    "on either engine"
-                )
-            (folders[name],) = found
-        names = {folder: name for name, folder in folders.items()}
-        if len(names) < len(folders):
-            raise CheckpointError("the query cannot be moved: two of its sources read one folder")
-        options = Options()
+        streams = inputs_by_name(inputs, "StreamInput(frame, watermark)", *roots)
+        places = {name: _place_of(checkpoint, name, stream) for name, stream in streams.items()}
+        names = {
+            place.topic if isinstance(place, KafkaInput) else place: name for name, place in places.items()
+        }
+        if len(names) < len(places):
+            raise CheckpointError(
+                f"the query of the checkpoint {checkpoint} cannot be moved: two of its sources read one folder or topic"
+            )
         compiled = compile_sources(outputs, stream_sources(outputs, inputs, options), options)
         relations = _relations(compiled)
-        read = {relation: names.get(_folder_of(relation) or "") for relation in relations}
+        read = {relation: names.get(_read_in(relation) or "") for relation in relations}
         numbers = {name: number for number, name in enumerate(read.values()) if name is not None}
-        return cls([read[relation] for relation in relations], numbers, folders)
+        return cls([read[relation] for relation in relations], numbers, places)
+
+
+def _place_of(checkpoint: str, source: str, stream: StreamInput) -> str | KafkaInput:
+    """Returns the folder or the topic that a source reads."""
+    if isinstance(stream.data, KafkaInput):
+        return stream.data
+    folders: set[str] = set(_FOLDER.findall(_plan_of(stream.data)))
+    if len(folders) != 1:
+        raise cannot_be_moved(checkpoint, source, "another frame")
+    return folders.pop()
 
 
 def _relations(frame: DataFrame) -> list[str]:
@@ -92,8 +110,9 @@ def _plan_of(frame: DataFrame) -> str:
     return str(cast("Java", frame._jdf).queryExecution().analyzed().toString())
 
 
-def _folder_of(relation: str) -> str | None:
-    match = _FOLDER.match(relation)
+def _read_in(relation: str) -> str | None:
+    """Returns the folder or the name of the topic that a relation reads."""
+    match = _FOLDER.match(relation) or _TOPIC.search(relation)
     return None if match is None else match.group(1)
 
 
@@ -102,20 +121,22 @@ def read_query(
     checkpoint: str | PathLike[str],
     outputs: Outputs,
     inputs: Mapping[AnySource, StreamInput],
+    **options: Unpack[StreamOptions],
 ) -> StoredQuery:
     """Returns the stopped query in a checkpoint as data, for another engine (``write_query`` of it).
 
-    ``outputs`` and ``inputs`` are those that the query was compiled from. The sources must be folders of files, which
-    the other engine can read. The checkpoint is not changed; do not start the query from it any more.
+    ``outputs``, ``inputs`` and ``options`` are those that the query was compiled from. The sources must be folders of
+    files, or topics as a ``KafkaInput``, which the other engine can read. The checkpoint is not changed; do not start
+    the query from it any more.
 
     Raises ``CheckpointError`` for a checkpoint that is damaged, or has no micro-batch or no state yet, for other
-    sources, and if the query was killed in a micro-batch: start it once more. Over Spark Connect it raises
-    ``UnsupportedError``.
+    sources, and if the query was killed in a micro-batch: start it once more. Raises ``TopicError`` for a topic that
+    does not exist, and over Spark Connect ``UnsupportedError``.
     """
     require_session("session", session)
     files = CheckpointFiles.of(session, path_text("checkpoint", checkpoint), _USE)
     check_checkpoint(session, files.folder)
-    sources = _Sources.of(outputs, inputs)
+    sources = _Sources.of(files.folder, outputs, inputs, Options(**options))
     commits = {batch_of(path) for path in read_logs(session, files.folder, "commits")}
     logs = {batch_of(path): text for path, text in read_logs(session, files.folder, "offsets").items()}
     if not commits:
@@ -141,18 +162,29 @@ def read_query(
         known or fingerprint_of_offsets(logs[batch]),
         ProcessingTime(max(clock.processing_time for clock in clocks)),
         stages,
-        {name: _files_read(session, files.folder, number) for name, number in sources.numbers.items()},
+        {
+            name: _files_read(session, files.folder, sources.numbers[name])
+            if isinstance(place, str)
+            else _messages_read(place, logs[batch].rstrip("\n").split("\n")[2:][sources.names.index(name)])
+            for name, place in sources.places.items()
+        },
     )
 
 
-def _files_read(session: SparkSession, checkpoint: str, source: int) -> list[str]:
+def _files_read(session: SparkSession, checkpoint: str, source: int) -> FilesRead:
     """Returns the names of the files that the source with a number has read."""
     names: dict[str, None] = {}
     for _, text in sorted(read_logs(session, checkpoint, f"sources/{source}").items()):
         for line in text.strip().split("\n")[1:]:
             entry = PurePosixPath(unquote(urlsplit(json.loads(line)["path"]).path))
             names[entry.name] = None
-    return list(names)
+    return FilesRead(list(names))
+
+
+def _messages_read(topic: KafkaInput, offset: str) -> MessagesRead:
+    """Returns how far a source has read a topic, from the offset that Spark has logged."""
+    offsets = {} if offset == _NO_OFFSET else json.loads(offset)[topic.topic]
+    return MessagesRead(id_of(topic), {int(partition): following for partition, following in offsets.items()})
 
 
 def write_query(
@@ -161,28 +193,29 @@ def write_query(
     outputs: Outputs,
     inputs: Mapping[AnySource, StreamInput],
     into: str | PathLike[str],
-    *,
-    shards: int | None = None,
+    **options: Unpack[StreamOptions],
 ) -> None:
     """Writes a stopped query of another engine to a new checkpoint, from which Spark continues it.
 
-    ``outputs``, ``inputs`` and ``shards`` are those that it is compiled from on Spark, in a session with as many
+    ``outputs``, ``inputs`` and ``options`` are those that it is compiled from on Spark, in a session with as many
     shuffle partitions as this one. It continues after the last micro-batch, with the same id, so sinks accept it.
 
-    Raises ``ArgumentError`` for a folder that exists, and ``CheckpointError`` for another pipeline and for sources
-    that are not folders of files. Over Spark Connect it raises ``UnsupportedError``.
+    Raises ``ArgumentError`` for a folder that exists, and ``CheckpointError`` for another pipeline, for sources that
+    are neither folders of files nor topics, and for a topic that was created again since. Raises ``TopicError`` for one
+    that does not exist, and over Spark Connect ``UnsupportedError``.
     """
     require_session("session", session)
     files = CheckpointFiles.of(session, path_text("into", into), _USE)
     if files.exists():
         raise ArgumentError("into", files.folder, "a folder that does not exist yet")
     ensure_state_store(session)
-    sources = _Sources.of(outputs, inputs)
-    query.require_sources(list(sources.folders))
-    ids = shard_ids(session, shards)
+    settings = Options(**options)
+    sources = _Sources.of(files.folder, outputs, inputs, settings)
+    query.require_sources(list(sources.places))
+    ids = shard_ids(session, settings.shards)
     stages = [
         StageStates(described, dict(zip(ids, _at_batch_times(states), strict=True)))
-        for described in stages_of_query(session, outputs, ids)
+        for described in stages_of_query(session, outputs, ids, dead_letters=settings.dead_letters)
         for states in (query.stage(described.name).divided(described, ids),)
     ]
     if not stages:
@@ -218,8 +251,8 @@ def _finish(session: SparkSession, files: CheckpointFiles, query: StoredQuery, s
     )
     for part in ("offsets", "commits", "sources"):
         files.remove(part)
-    offsets_of = {name: _write_files(files, name, query, sources) for name in sources.numbers}
-    lines = [_NO_OFFSET if name is None else offsets_of[name] for name in sources.names]
+    logged = {name: _write_read(files, name, query, sources) for name in sources.numbers}
+    lines = [_NO_OFFSET if name is None else logged[name] for name in sources.names]
     version, metadata, *_ = offsets.split("\n")
     header = json.dumps({**json.loads(metadata), "batchTimestampMs": query.time // 1000})
     files.write(f"commits/{query.batch}", commit)
@@ -231,18 +264,31 @@ def _finish(session: SparkSession, files: CheckpointFiles, query: StoredQuery, s
     files.write("metadata", json.dumps({"id": query.query}))
 
 
-def _write_files(files: CheckpointFiles, name: str, query: StoredQuery, sources: _Sources) -> str:
-    """Writes the log of the files that a source has read, and returns its offset."""
-    if not query.files[name]:
-        return _NO_OFFSET
-    folder = sources.folders[name]
-    base = folder if ":/" in folder else f"file://{quote(folder)}"
-    entries = (
-        json.dumps({"path": f"{base}/{quote(file)}", "timestamp": query.time // 1000, "batchId": 0})
-        for file in query.files[name]
-    )
-    files.write(f"sources/{sources.numbers[name]}/0", "\n".join(["v1", *entries]))
-    return json.dumps({"logOffset": 0})
+def _write_read(files: CheckpointFiles, name: str, query: StoredQuery, sources: _Sources) -> str:
+    """Writes the log of what a source has read, if there is one, and returns its offset."""
+    match query.read[name], sources.places[name]:
+        case FilesRead(names=names), str(folder) if names:
+            base = folder if ":/" in folder else f"file://{quote(folder)}"
+            entries = (
+                json.dumps({"path": f"{base}/{quote(file)}", "timestamp": query.time // 1000, "batchId": 0})
+                for file in names
+            )
+            files.write(f"sources/{sources.numbers[name]}/0", "\n".join(["v1", *entries]))
+            return json.dumps({"logOffset": 0})
+        case MessagesRead(topic=stored, offsets=offsets), KafkaInput() as topic if offsets:
+            if stored != (now := id_of(topic)):
+                raise CheckpointError(
+                    f"source {name!r} has read the topic with the id {stored}, and the id of {topic.topic!r} at "
+                    f"{topic.servers} is {now}; give the topic that the query has read"
+                )
+            return json.dumps(
+                {topic.topic: {str(partition): offset for partition, offset in offsets.items()}}
+            )
+        case (FilesRead(), str()) | (MessagesRead(), KafkaInput()):
+            return _NO_OFFSET
+        case read, place:
+            kind = "files" if isinstance(read, FilesRead) else "messages of Kafka"
+            raise CheckpointError(f"source {name!r} has read {kind}, and its input is {place!r}")
 
 
 _NO_OFFSET: Final = "-"

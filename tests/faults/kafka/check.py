@@ -13,6 +13,7 @@ from tests.faults.harness import LONGEST
 from tests.faults.kafka.comparison import compare
 from tests.faults.kafka.failures import LocalCase, SparkCase, SparkFailures, failures_of, waits_for_broker
 from tests.faults.kafka.kills import compare_on_spark, kill_on_local
+from tests.faults.kafka.moves import compare_moved
 from tests.faults.kafka.outcome import Outcome
 
 
@@ -22,7 +23,8 @@ def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6
     A query over a growing topic of several partitions, with late and malformed messages, is stopped and loses its
     broker, and must be what the reference computes (``comparison``). A query from Kafka to Kafka is killed, and must
     write the topics of one that is not; those on Spark, over JSON and Avro, are killed and lose their broker, and must
-    write what the reference computes (``kills``). Topics that are deleted, lose messages or have a second writer must
+    write what the reference computes (``kills``), and so must one that moves from the local engine to Spark and back
+    (``moves``). Topics that are deleted, lose messages or have a second writer must
     give errors that name them (``failures``). The last line is ``kafka: all held`` with the counts, or
     ``kafka: N problems`` with exit code 1.
     """
@@ -57,6 +59,7 @@ def check(runs: int = 3, kills: int = 8, spark_kills: int = 4, messages: int = 6
             run = folder / f"spark-{format}"
             outcome = compare_on_spark(started, run, messages=count, kills=faults, seed=1, format=format)
             add(f"Spark, {format}", outcome, spark)
+        add("moved to Spark and back", compare_moved(started, folder / "moved"), Counter())
         failures = SparkFailures(folder / "spark-failures", servers)
         failed = failures.start().wait(LONGEST)
         print(failures.log, end="")

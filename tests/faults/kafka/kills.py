@@ -20,7 +20,7 @@ from tests.components.broker import Broker
 from tests.faults.harness import Fault, Moment, QueryFailed, finish, kill
 from tests.faults.kafka.on_spark import PARTITIONS, SparkTopics
 from tests.faults.kafka.outcome import Outcome, named_rows, unequal
-from tests.faults.kafka.query import FORMATS, LocalTopics
+from tests.faults.kafka.query import FORMATS, LocalTopics, TopicQuery
 from tests.faults.kafka.traffic import SCORES, START, Sent, Topics, traffic
 from tests.faults.subject import Process, Subject
 
@@ -111,12 +111,12 @@ def compare_on_spark(
         outcome.counts.update(fault.name for fault in finished.struck)
         outcome.counts["starts"] += finished.starts
     outcome.counts.update({"messages": len(sent), "micro-batches": query.begun() + 1})
-    outcome.problems += _differences(query, sent, outcome.counts)
+    outcome.problems += differences(query, sent, outcome.counts)
     return outcome
 
 
-def _differences(query: SparkTopics, sent: list[Sent], counts: Counter[str]) -> Iterator[str]:
-    """Yields how the topics differ from what the reference computes of the scores that were sent."""
+def differences(query: TopicQuery, sent: list[Sent], counts: Counter[str]) -> Iterator[str]:
+    """Yields how the topics of a query differ from what the reference computes of the scores that were sent."""
     latest, log = (sink.table for sink in query.sinks)
     scores = [message.score for message in sent if message.score is not None]
     run = reference.run_batch(query.pipeline, {SCORES: scores}, time=START)

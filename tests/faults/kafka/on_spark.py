@@ -74,15 +74,15 @@ class SparkTopics(TopicQuery):
         if self.ends and not self.calm:
             for transactions in (1, 2):
                 try:
-                    self._read(fail_after=transactions)
+                    self.read(fail_after=transactions)
                 except StreamingQueryException as error:
                     if _PLANNED not in str(error):
                         raise
             self._reshard(spark)
-        self._read()
+        self.read()
         if self.ends:
             streaming.drain(spark, self.signal)
-            self._read()
+            self.read()
         spark.stop()
 
     @property
@@ -101,7 +101,8 @@ class SparkTopics(TopicQuery):
             reshard(spark, self.checkpoint, self.folder / "wider", shards=_MORE_SHARDS)
             (self.folder / "resharded").touch()
 
-    def _read(self, *, fail_after: int | None = None) -> None:
+    def read(self, *, fail_after: int | None = None) -> None:
+        """Reads what the topic has; with ``fail_after`` it fails after so many transactions of a micro-batch."""
         parts: list[Write] = [*self.sinks]
         if fail_after is not None:
             parts.insert(fail_after, _fail)

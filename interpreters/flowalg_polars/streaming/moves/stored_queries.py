@@ -6,13 +6,22 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 from attrs import evolve
+from flowalg_kafka.reader import Offsets, offsets_of
 from flowalg_shard import OperatorState, StageDescription
 from flowalg_shard.clocks.exchange import FromSource
 from flowalg_shard.operators import pack_side, unpack_side
 from flowalg_shard.step.side_inputs import READ_START
-from flowalg_shard.stored_query import QueryStage, StoredQuery, stopped_within
+from flowalg_shard.stored_query import (
+    FilesRead,
+    MessagesRead,
+    QueryStage,
+    SourceRead,
+    StoredQuery,
+    cannot_be_moved,
+    stopped_within,
+)
 
-from flowalg.data.errors import ArgumentError, CheckpointError
+from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.plan.plan import plan_stream
@@ -21,7 +30,8 @@ from flowalg_polars.capabilities import STREAM_REQUIREMENTS
 from flowalg_polars.streaming.graph import Graph
 from flowalg_polars.streaming.operators import NUMBER, Cluster
 from flowalg_polars.streaming.options import require_shards
-from flowalg_polars.streaming.reading.positions import FILES
+from flowalg_polars.streaming.reading import positions
+from flowalg_polars.streaming.reading.positions import Position
 from flowalg_polars.streaming.storage.checkpoint import Checkpoint, Intent
 from flowalg_polars.streaming.storage.location import CheckpointLocation
 
@@ -29,9 +39,10 @@ from flowalg_polars.streaming.storage.location import CheckpointLocation
 def read_query(checkpoint: CheckpointLocation) -> StoredQuery:
     """Returns the stopped query in a checkpoint as data, for another engine (``write_query`` of it).
 
-    Its sources must be folders of files, which the other engine can read. The checkpoint is not changed; do not start
-    the query from it any more. Raises ``CheckpointError`` for a folder without a checkpoint, one that is damaged or
-    has no micro-batch yet, for other sources, and if the query was killed in a micro-batch: start it once more.
+    Its sources must be folders of files or topics of Kafka, which the other engine can read. The checkpoint is not
+    changed; do not start the query from it any more. Raises ``CheckpointError`` for a folder without a checkpoint, one
+    that is damaged or has no micro-batch yet, for other sources, and if the query was killed in a micro-batch: start it
+    once more.
     """
     opened = Checkpoint.read(checkpoint)
     manifest, begun = opened.manifest, opened.intent
@@ -39,13 +50,7 @@ def read_query(checkpoint: CheckpointLocation) -> StoredQuery:
     if begun is not None:
         raise stopped_within(opened.folder, begun.batch)
     done = manifest.intent
-    others = {name: kind for name, kind in done.kinds.items() if kind != FILES}
-    if others:
-        named = ", ".join(f"{name!r} reads {kind}" for name, kind in others.items())
-        raise CheckpointError(
-            f"the checkpoint {opened.folder} cannot be moved: source {named}, and only folders of files can be read on "
-            "either engine"
-        )
+    read = {name: _read_by(opened, name, done) for name in done.positions}
     stages = {
         stage.description.name: QueryStage(
             stage.description, [_without_numbers(opened.restore(shard)) for shard in stage.shards]
@@ -53,9 +58,22 @@ def read_query(checkpoint: CheckpointLocation) -> StoredQuery:
         for stage in manifest.stages
         if stage.description.name
     }
-    files = {name: [file for file, _ in opened.files(name).files()] for name in done.positions}
     generation = opened.identity.generation
-    return StoredQuery(done.query, generation, done.batch, done.fingerprint, done.time, stages, files)
+    return StoredQuery(done.query, generation, done.batch, done.fingerprint, done.time, stages, read)
+
+
+def _read_by(opened: Checkpoint, source: str, done: Intent) -> SourceRead:
+    match done.kinds[source]:
+        case positions.FILES:
+            return FilesRead([file for file, _ in opened.files(source).files()])
+        case positions.MESSAGES:
+            position = done.positions[source]
+            if not position:
+                return MessagesRead("", {})
+            offsets = offsets_of(position)
+            return MessagesRead(offsets.topic, offsets.next)
+        case kind:
+            raise cannot_be_moved(opened.folder, source, kind)
 
 
 def write_query(
@@ -64,14 +82,15 @@ def write_query(
     into: CheckpointLocation,
     *,
     shards: int = 1,
+    dead_letters: bool = False,
 ) -> None:
     """Writes a stopped query of another engine to a new checkpoint, from which the local engine continues it.
 
-    ``pipeline`` is that of the query, or its named outputs. It continues with this number of shards, after the last
-    micro-batch, with the same id, so sinks accept it. Raises ``ArgumentError`` for an invalid number and for a place
-    that has a checkpoint, and ``CheckpointError`` for another pipeline.
+    ``pipeline`` is that of the query, or its named outputs, and ``dead_letters`` as in ``run``. It continues with this
+    number of shards, after the last micro-batch, with the same id, so sinks accept it. Raises ``ArgumentError`` for an
+    invalid number and for a place that has a checkpoint, and ``CheckpointError`` for another pipeline.
     """
-    planned = plan_stream(require_outputs(pipeline))
+    planned = plan_stream(require_outputs(pipeline), dead_letters=dead_letters)
     query.require_sources(list(planned.sources))
     upstreams = {name: FromSource(Perfect(), name) for name in planned.sources}
     graph, _ = Graph.compile(planned, upstreams, Cluster(shards=require_shards(shards)), STREAM_REQUIREMENTS)
@@ -81,19 +100,29 @@ def write_query(
         # An output of elements has only clocks, which follow from what it reads.
         states = query.stage(name).divided(described, range(shards)) if name else stage.states
         stages.append((described, _with_numbers(states)))
-    positions = {name: (len(files), *((file, None) for file in files)) for name, files in query.files.items()}
+    places = {name: _position_after(read) for name, read in query.read.items()}
     intent = Intent(
         query.query,
         query.batch,
         query.time,
-        positions,
-        kinds=dict.fromkeys(positions, FILES),
+        {name: position for name, (_, position) in places.items()},
+        kinds={name: kind for name, (kind, _) in places.items()},
         known=query.fingerprint,
     )
     with Checkpoint.open(into) as opened:
         if opened.manifest is not None or opened.intent is not None:
             raise ArgumentError("into", opened.folder, "a place without a checkpoint")
         opened.continue_from(query.generation, intent, stages)
+
+
+def _position_after(read: SourceRead) -> tuple[str, Position]:
+    """Returns what the position of a source counts, and the position."""
+    match read:
+        case FilesRead(names=names):
+            return positions.FILES, (len(names), *((name, None) for name in names))
+        case MessagesRead(topic=topic, offsets=offsets):
+            position = Offsets(topic, offsets, offsets).position if offsets else positions.START
+            return positions.MESSAGES, position
 
 
 def _without_numbers(state: OperatorState) -> OperatorState:
