@@ -195,7 +195,8 @@ def gathered(item: AnyItem) -> AnyItem:
         return left + right
 
     def extract(accumulator: tuple[Any, ...]) -> list[Any]:
-        return sorted(accumulator, key=repr)
+        # Not by all fields: what the function returned before a change has their earlier order.
+        return sorted(accumulator, key=lambda element: element.number)
 
     extract.__annotations__["return"] = list[item]
     return combiner(zero=(), add=add, merge=merge, extract=extract, name="gathered")
