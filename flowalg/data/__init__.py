@@ -1,7 +1,7 @@
 """The values that elements hold: times, shapes, key-value pairs, hashing, and the errors of the library."""
 
+from flowalg.data.class_marks import stored, tagged
 from flowalg.data.kv import KV
-from flowalg.data.record_classes import stored, tagged
 from flowalg.data.shapes import one_of
 from flowalg.data.time import (
     INGRESS_TIME,

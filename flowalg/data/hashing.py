@@ -13,17 +13,16 @@ from enum import Enum
 from hashlib import blake2b
 from typing import Final
 
-import attrs
 from returns.maybe import Nothing
 
 from flowalg.data.errors import ElementError, format_value
-from flowalg.data.record_classes import CONTAINERS, attributes_of
+from flowalg.data.record_classes import CONTAINERS, attributes_of, record_class
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _POSSIBLE: Final = (
     "None, bool, int, float, Decimal, str, bytes, timezone-aware datetime, date, timedelta, an Enum, "
-    "and tuples, lists, frozensets and frozen attrs records of them"
+    "and tuples, lists, frozensets and frozen records of them"
 )
 
 
@@ -85,14 +84,20 @@ def _number(value: float | Decimal, where: str) -> bytes:
 
 def _is_record(value: object) -> bool:
     kind: type = type(value)
-    return kind in CONTAINERS or (attrs.has(kind) and bool(attrs.inspect(kind).is_frozen))
+    record = record_class(kind)
+    return kind in CONTAINERS or (record is not None and record.frozen)
 
 
 def _record(value: object, where: str) -> bytes:
     """Uses the class name without its module, because a class of the main script has another module elsewhere."""
     kind: type = type(value)
-    ignored = {field.name for field in attrs.fields(kind) if not field.eq} if attrs.has(kind) else ()
-    fields = (getattr(value, name) for name in attributes_of(kind) or () if name not in ignored)
+    record = record_class(kind)
+    names = (
+        attributes_of(kind) or ()
+        if record is None
+        else (attribute.name for attribute in record.attributes if attribute.compared)
+    )
+    fields = (getattr(value, name) for name in names)
     return _join_values(b"r", (kind.__qualname__, *fields), where)
 
 

@@ -123,7 +123,7 @@ def _documents_of(kind: type) -> Callable[[Any], Json]:
         return _as_it_is
     if issubclass(kind, Enum):
         return lambda value: str(value.name)
-    if issubclass(kind, tuple | list):
+    if names is None and issubclass(kind, tuple | list):
         return lambda value: list(map(_document, value))
     if issubclass(kind, set | frozenset):
         return lambda value: list(map(_document, _sorted(value)))

@@ -1,9 +1,9 @@
 """Shapes: the schemas of elements, derived from Python types; every engine derives its own schema from them.
 
 An element is a scalar (``bool``, 64-bit ``int``, ``float``, ``str``, ``bytes``, timezone-aware ``datetime``,
-``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list, set or tuple of such, a record: a frozen attrs
-class (``KV`` is one), or a value of a sum such as ``Model | Count``. ``shape_of`` returns the shape of a type; its
-errors name the unsupported field.
+``date``, ``timedelta``, ``Decimal``, an ``Enum``), an optional, list, set or tuple of such, a record: a frozen class of
+attrs (``KV`` is one), dataclasses, pydantic or msgspec, or a ``NamedTuple``; or a value of a sum such as ``Model |
+Count``. ``shape_of`` returns the shape of a type; its errors name the unsupported field.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from itertools import combinations
 from typing import (
     Annotated,
     Final,
+    Literal,
+    NewType,
     TypeAlias,
     TypeVar,
     Union,
@@ -30,14 +32,14 @@ from typing import (
     overload,
 )
 
-import attrs
 from attrs import Factory, frozen
 from returns.maybe import Maybe, Some
 from returns.result import Failure, Result, Success
 
+from flowalg.data.class_marks import Tag, tag_of_class
 from flowalg.data.errors import RecordTypeError, format_value
 from flowalg.data.kv import KV
-from flowalg.data.record_classes import CONTAINED, CONTAINERS, Tag, tag_of_class
+from flowalg.data.record_classes import CONTAINED, CONTAINERS, record_class
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -170,7 +172,7 @@ class Field:
 
 @frozen
 class RecordOf:
-    """A frozen attrs class or a container of ``returns``, with its fields in the order of its constructor."""
+    """A record class or a container of ``returns``, with its fields in the order of its constructor."""
 
     cls: type
     fields: tuple[Field, ...]
@@ -262,11 +264,12 @@ Shape: TypeAlias = (
 
 
 _POSSIBLE: Final = (
-    "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, "
-    "KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], Maybe[T], Result[T, E], or a union of them, also with None"
+    "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a record class (a frozen one of attrs, "
+    "dataclasses, pydantic or msgspec, or a NamedTuple), KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], "
+    "Maybe[T], Result[T, E], or a union of them, also with None"
 )
 
-_REMEDY: Final = "; define a record class: use @frozen from attrs on a class with annotated fields"
+_REMEDY: Final = "; define a record class: use @dataclass(frozen=True) on a class with annotated fields"
 
 _REMEDY_OF_EXCEPTIONS: Final = "; try_map makes a record of an exception, and .alt(str) a text"
 
@@ -478,7 +481,7 @@ _ARRAY: Final = frozenset({"arrays"})
 
 
 def shape_of(python_type: object, *, where: str | None = None) -> Shape:
-    """Returns the shape of a Python type.
+    """Returns the shape of a Python type. That of a ``Literal`` is the one of its values, which are not compared.
 
     ``where`` names the type in messages; its default is the name of the type. Raises ``RecordTypeError`` for a type
     that cannot be an element type, naming the class and the field.
@@ -510,8 +513,14 @@ def _shape(
         return variables[python_type]
     if python_type in _SCALARS:
         return _SCALARS[python_type]
+    if isinstance(python_type, NewType):
+        return _shape(python_type.__supertype__, where, variables, enclosing)
     origin = get_origin(python_type)
     args = get_args(python_type)
+    if origin is Annotated:
+        return _shape(args[0], where, variables, enclosing)
+    if origin is Literal:
+        return _literal(args, where)
     if origin in (Union, types.UnionType):
         inner = [_shape(arg, where, variables, enclosing) for arg in args if arg is not types.NoneType]
         if inner:
@@ -531,7 +540,7 @@ def _shape(
         return result_of(value, error)
     elif origin in (Success, Failure):
         return container_of(origin, _shape(args[0], f"{where}[…]", variables, enclosing))
-    elif isinstance(origin, type) and attrs.has(origin):
+    elif isinstance(origin, type) and _is_record(origin):
         parameters: tuple[object, ...] = getattr(origin, "__parameters__", ())
         argument_shapes = {
             parameter: _shape(arg, f"{where}[{parameter}]", variables, enclosing)
@@ -545,17 +554,47 @@ def _shape(
                     f"{_with_type(where, python_type)} is an Enum without members; use a class that defines some"
                 )
             return EnumOf(python_type)
-        if attrs.has(python_type):
+        if _is_record(python_type):
             return _record(python_type, where, {}, enclosing)
     if not isinstance(python_type, type) and origin is None:
         raise _no_type(python_type, where)
-    plain_class = isinstance(python_type, type) and origin is None and python_type.__module__ != "builtins"
-    remedy = _REMEDY if plain_class or python_type is dict or origin is dict else ""
-    if isinstance(python_type, type) and issubclass(python_type, BaseException):
-        remedy = _REMEDY_OF_EXCEPTIONS
     raise RecordTypeError(
-        f"{_with_type(where, python_type)} is not an element type; it must be {_POSSIBLE}{remedy}"
+        f"{_with_type(where, python_type)} is not an element type; it must be {_POSSIBLE}{_remedy(python_type)}"
     )
+
+
+def _remedy(python_type: object) -> str:
+    """Returns what to write instead of a type that is not an element type."""
+    if get_origin(python_type) is dict or python_type is dict:
+        return _REMEDY
+    if not isinstance(python_type, type) or get_origin(python_type) is not None:
+        return ""
+    if issubclass(python_type, BaseException):
+        return _REMEDY_OF_EXCEPTIONS
+    if python_type.__module__ == "numpy":
+        plain = next((cls for cls in (float, int, str, bytes, bool) if _stands_for(python_type, cls)), None)
+        return "" if plain is None else f"; use {plain.__name__}, and .item() of a value"
+    return _REMEDY if python_type.__module__ != "builtins" else ""
+
+
+def _stands_for(scalar: type, cls: type) -> bool:
+    """Returns whether a class of NumPy has the values of a class of Python."""
+    kinds = {"floating": float, "integer": int, "str_": str, "bytes_": bytes, "bool": bool, "bool_": bool}
+    return any(kinds.get(base.__name__) is cls for base in scalar.__mro__)
+
+
+def _literal(values: tuple[object, ...], where: str) -> Shape:
+    """Returns the shape of the type that the values of a ``Literal`` have."""
+    found = {type(value) for value in values if value is not None}
+    if len(found) != 1:
+        names = ", ".join(sorted(cls.__name__ for cls in found)) or "None"
+        raise RecordTypeError(f"{where}: the values of a Literal must have one type; got {names}")
+    shape = shape_of(found.pop(), where=where)
+    return optional(shape) if None in values else shape
+
+
+def _is_record(cls: type) -> bool:
+    return record_class(cls) is not None
 
 
 def _with_type(where: str, python_type: object) -> str:
@@ -578,12 +617,10 @@ def _record(
     if cls in enclosing:
         raise RecordTypeError(f"{where}: {cls.__name__} is recursive; a record class must not contain itself")
     place = where if where == cls.__name__ else f"{where}: {cls.__name__}"
-    if "__attrs_attrs__" not in vars(cls):
-        raise RecordTypeError(
-            f"{place} inherits from a record class; make it one itself: use @frozen from attrs"
-        )
-    if not attrs.inspect(cls).is_frozen:
-        raise RecordTypeError(f"{place} is mutable; a record class must be frozen: use @frozen from attrs")
+    record = record_class(cls)
+    assert record is not None, "a record class"
+    if record.fault is not None:
+        raise RecordTypeError(f"{place} {record.fault}")
     try:
         hints = get_type_hints(cls)
     except NameError as unresolved:
@@ -592,9 +629,9 @@ def _record(
             "the types in its annotations at the top level of a module"
         ) from unresolved
     fields = []
-    for attribute in attrs.fields(cls):
+    for attribute in record.attributes:
         place = f"{cls.__name__}.{attribute.name}"
-        if not attribute.init:
+        if attribute.argument is None:
             raise RecordTypeError(
                 f"{place} has init=False; every field must be an argument of the constructor"
             )

@@ -16,12 +16,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeVar, assert_never
 
-import attrs
 from returns.maybe import Maybe, Nothing, Some
 
 from flowalg.data import shapes
+from flowalg.data.class_marks import tag_of_class
 from flowalg.data.errors import ElementError, ValueRangeError, format_value
-from flowalg.data.record_classes import CONTAINERS, attributes_of, tag_of_class
+from flowalg.data.record_classes import CONTAINERS, attributes_of, record_class
 
 A = TypeVar("A")
 
@@ -155,7 +155,8 @@ def _scalar(value: object, shape: shapes.Scalar, where: str) -> object:
     if type(value) is not shape.python and not (
         isinstance(value, shape.python) and shape not in (shapes.INTEGER, shapes.FLOAT, shapes.DAY)
     ):
-        raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}")
+        remedy = "; use .item() of a value of NumPy" if type(value).__module__ == "numpy" else ""
+        raise ElementError(f"{where} must be of type {shape}; got {format_value(value)}{remedy}")
     if isinstance(value, str):
         return check_text(value, where)
     if isinstance(value, int) and shape == shapes.INTEGER:
@@ -292,11 +293,9 @@ def rebuild(value: object, changed: dict[str, object]) -> object:
         return value
     if kind in CONTAINERS:
         return kind(*changed.values())
-    arguments = {
-        field.alias or field.name: changed.get(field.name, getattr(value, field.name))
-        for field in attrs.fields(kind)
-    }
-    return kind(**arguments)
+    record = record_class(kind)
+    assert record is not None, "a record"
+    return record.make({name: getattr(value, name) for name in attributes_of(kind) or ()} | changed)
 
 
 def sort_key(value: object) -> tuple[object, ...]:
@@ -322,12 +321,12 @@ def sort_key(value: object) -> tuple[object, ...]:
         return (1, "mapping", tuple(sorted((sort_key(key), sort_key(item)) for key, item in value.items())))
     if isinstance(value, Enum):
         return (1, kind.__name__, value.name)
-    if isinstance(value, tuple | list):
-        return (1, "sequence", tuple(sort_key(item) for item in value))
     attributes = attributes_of(kind)
     if attributes is not None:
         fields = (sort_key(getattr(value, name)) for name in attributes)
         return (1, tag_of_class(kind).name, tuple(fields))
+    if isinstance(value, tuple | list):
+        return (1, "sequence", tuple(sort_key(item) for item in value))
     try:
         value < value  # type: ignore[operator]  # noqa: B015  # raises if values of its type have no order
     except TypeError as unordered:

@@ -12,9 +12,10 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from attrs import frozen
 
+from flowalg.data.class_marks import class_named
 from flowalg.data.errors import CheckpointError, RecordTypeError
 from flowalg.data.kv import KV
-from flowalg.data.record_classes import CONTAINERS, class_named
+from flowalg.data.record_classes import CONTAINERS
 from flowalg.data.shapes import (
     DECIMAL,
     FLOAT,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
-import attrs
 from attrs import field, frozen
 
+from flowalg.data.class_marks import name_class
 from flowalg.data.errors import ArgumentError, hidden, require_text
-from flowalg.data.record_classes import name_class
+from flowalg.data.record_classes import REQUIRED, record_class
 from flowalg.data.shapes import RecordOf, Shape, shape_of
 
 A = TypeVar("A")
@@ -86,7 +85,7 @@ def evolves(old: type[A], new: type[B], function: Callable[[A], B]) -> None:
     """
     before, after = shape_of(old, where="evolves.old"), shape_of(new, where="evolves.new")
     if not isinstance(after, RecordOf):
-        raise ArgumentError("evolves.new", hidden(new), "a record class: a frozen attrs class")
+        raise ArgumentError("evolves.new", hidden(new), "a record class")
     if before == after:
         raise ArgumentError("evolves.old", hidden(old), "another type than evolves.new")
     if not callable(function):
@@ -105,18 +104,6 @@ _ATTRIBUTE: Final = "__flowalg_evolves__"
 
 def defaults_of(cls: type) -> dict[str, object]:
     """Returns the defaults of the fields of a record class that have some; those of factories are made."""
-    if attrs.has(cls):
-        of_attrs = ((each.name, each.default) for each in attrs.fields(cls))
-        return {name: _made(default) for name, default in of_attrs if default is not attrs.NOTHING}
-    if dataclasses.is_dataclass(cls):
-        fields = dataclasses.fields(cls)
-        made = {f.name: f.default_factory() for f in fields if f.default_factory is not dataclasses.MISSING}
-        return made | {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
-    named: dict[str, object] = getattr(cls, "_field_defaults", {})
-    return dict(named)
-
-
-def _made(default: object) -> object:
-    """Returns a default, of which a factory has made one."""
-    factory = getattr(default, "factory", None)
-    return default if factory is None else factory()
+    record = record_class(cls)
+    attributes = () if record is None else record.attributes
+    return {each.name: each.made for each in attributes if each.default is not REQUIRED}

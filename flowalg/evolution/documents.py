@@ -9,7 +9,8 @@ from typing import Final
 
 from returns.maybe import Some
 
-from flowalg.data.record_classes import CONTAINED, CONTAINERS, class_named
+from flowalg.data.class_marks import class_named
+from flowalg.data.record_classes import CONTAINED, CONTAINERS
 from flowalg.data.shapes import DECIMAL, EnumOf, RecordOf, Shape, inner_shapes
 from flowalg.data.values import conform
 from flowalg.evolution.changes import (

@@ -5,16 +5,16 @@ A structure has the names of classes, and not the classes, so that it can be sto
 
 from __future__ import annotations
 
-import dataclasses
 from enum import Enum
 from functools import lru_cache
 from typing import Final, assert_never, get_type_hints
 
 from attrs import frozen
 
+from flowalg.data.class_marks import codec_of_class
 from flowalg.data.errors import RecordTypeError
 from flowalg.data.kv import KV
-from flowalg.data.record_classes import attributes_of, codec_of_class
+from flowalg.data.record_classes import attributes_of
 from flowalg.data.shapes import (
     EnumOf,
     Field,
@@ -156,11 +156,8 @@ def structure_of_class(cls: type) -> Structure:
 
 
 def fields_of(cls: type) -> tuple[tuple[str, Shape | None], ...]:
-    """Returns the fields of a record, also of a mutable one, a dataclass or a named tuple, with their known types."""
-    if dataclasses.is_dataclass(cls):
-        names = tuple(field.name for field in dataclasses.fields(cls))
-    else:
-        names = attributes_of(cls) or tuple(getattr(cls, "_fields", ()))
+    """Returns the fields of a record, also of a mutable one, with their known types."""
+    names = attributes_of(cls) or ()
     try:
         hints = get_type_hints(cls)
     except Exception:  # of an annotation, which Python evaluates

@@ -11,8 +11,6 @@ from operator import attrgetter, itemgetter
 from types import BuiltinFunctionType
 from typing import Final, TypeAlias, cast
 
-import attrs
-
 from flowalg.data.shapes import (
     BOOLEAN,
     DAY,
@@ -39,6 +37,7 @@ from flowalg.lifting.operations.numbers import (
     round_to_int,
     square_root,
 )
+from flowalg.lifting.operations.records import is_evolve
 from flowalg.lifting.operations.strings import to_string
 from flowalg.lifting.python.captured_values import to_constant
 from flowalg.lifting.tree.expressions import Apply, Constant, Expr, Match, Opaque
@@ -164,7 +163,7 @@ def lift_builtin_call(
     target: object, args: Arguments, named: Mapping[str, Expr], location: str
 ) -> Expr | None:
     """Lifts a call of a built-in function; returns ``None`` if it cannot be lift."""
-    if target is attrs.evolve and len(args) == 1:
+    if is_evolve(target) and len(args) == 1:
         return records.evolve(args[0], named, location)
     if isinstance(target, attrgetter | itemgetter) and len(args) == 1 and not named:
         return _get(target, args[0], location)

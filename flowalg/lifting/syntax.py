@@ -14,11 +14,10 @@ from functools import partial
 from types import FunctionType, MappingProxyType, NoneType
 from typing import Final, get_args, get_origin, get_type_hints
 
-import attrs
 from attrs import evolve
 
 from flowalg.data.errors import RecordTypeError
-from flowalg.data.record_classes import CONTAINED
+from flowalg.data.record_classes import CONTAINED, record_class
 from flowalg.data.shapes import (
     BOOLEAN,
     DURATION,
@@ -254,8 +253,8 @@ def _lift_captured(node: ast.expr, scope: Scope) -> Expr:
         return scope.opaque(node, f"the name {ast.unparse(node)}, which is not defined")
     lifted = to_constant(value)
     if lifted is None:
-        kind = type(value)
-        shape = shape_of(kind) if attrs.has(kind) and _has_shape(kind) else None
+        kind: type = type(value)
+        shape = shape_of(kind) if record_class(kind) is not None and _has_shape(kind) else None
         reason = _COLLECTIONS.get(kind, f"which has type {kind.__name__} and is not an immutable constant")
         return scope.opaque(node, f"{ast.unparse(node)}, {reason}", shape)
     return lifted
@@ -567,7 +566,7 @@ def _call(
     lifted = builtin_calls.lift_builtin_call(target, args, named, location)
     if lifted is not None:
         return lifted
-    if isinstance(target, type) and attrs.has(target):
+    if isinstance(target, type) and record_class(target) is not None:
         return records.construct(target, args, named, location)
     if isinstance(target, FunctionType):
         inlined = scope.inline(target, args, named, scope.inside)

@@ -22,7 +22,7 @@ A_co = TypeVar("A_co", covariant=True)
 class Source(PCollection[A_co]):
     """The entry of a pipeline for elements of one record class, in the global window.
 
-    ``name`` identifies it in messages; ``record`` is a frozen attrs class or a scalar type; ``event_time`` returns the
+    ``name`` identifies it in messages; ``record`` is a record class or a scalar type; ``event_time`` returns the
     event time of an element as a timezone-aware datetime. With ``INGRESS_TIME`` it is the processing time at which the
     element arrives (Streaming 102, "processing-time windows via ingress time"): that of its record, if the source
     carries processing times, and otherwise that of the instant; in a batch, the processing time of the batch. The data

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cache, partial
-from typing import Annotated, Final, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
-from attrs import NOTHING, frozen
+from attrs import frozen
 
 from flowalg.combiners.core import Over
 from flowalg.data.errors import DocumentError, NotWritableError, describe_function, format_value
+from flowalg.data.record_classes import REQUIRED, record_class
 from flowalg.data.shapes import ElementType, Shape
 from flowalg.data.time import INGRESS_TIME
 from flowalg.elementwise.steps import Filter, FlatMap, Map, Step, WithTimestamps
@@ -71,7 +72,7 @@ def _write_anything(value: object, at: DocumentPath) -> object:
         return {"function": FUNCTION.write(value, at)}
     raise at.unwritable(
         f"is {format_value(value)}, which has no JSON form; it must be a scalar, a collection of scalars, an enum "
-        "member, a function or class that can be imported, or a frozen attrs class of these",
+        "member, a function or class that can be imported, or a record class of these",
     )
 
 
@@ -118,7 +119,7 @@ def _write_function(value: object, at: DocumentPath) -> object:
     if not callable(value):
         raise at.mistyped(value)
     complaint = f"is {describe_function(value)}, which cannot be written: it"
-    advice = f"{AT_TOP_LEVEL}, with def, or make it a frozen attrs class with __call__"
+    advice = f"{AT_TOP_LEVEL}, with def, or make it a record class with __call__"
     return unwrap_or_raise(name_of(value), lambda reason: at.unwritable(f"{complaint} {reason}; {advice}"))
 
 
@@ -180,12 +181,12 @@ class _Field:
 
     def is_default(self, value: object) -> bool:
         """Returns whether a value is the default, which documents omit."""
-        return self.default is not NOTHING and type(value) is type(self.default) and value == self.default
+        return self.default is not REQUIRED and type(value) is type(self.default) and value == self.default
 
 
 @cache
 def _fields_of(cls: type) -> Mapping[str, _Field]:
-    """Returns the fields of a frozen attrs class by the names of their constructor arguments.
+    """Returns the fields of a record class by the names of their constructor arguments.
 
     Fields that are not compared are derived, so they are omitted unless their metadata has ``written``. Defaults of
     user-defined classes are ignored, because they may change after a document was written. Raises ``NameError`` if the
@@ -193,23 +194,20 @@ def _fields_of(cls: type) -> Mapping[str, _Field]:
     """
     hints = get_type_hints(cls, include_extras=True)
     is_algebra = algebra().get(cls.__name__) is cls
+    record = record_class(cls)
+    assert record is not None, "a record class"
+    marked = attrs.fields_dict(cls) if attrs.has(cls) else {}
+    written = {name for name, field in marked.items() if field.metadata.get("written")}
     return {
-        field.alias or field.name: _Field(
+        field.argument or field.name: _Field(
             field.name,
             codec_of(hints.get(field.name)),
-            _default_value(field.default) if is_algebra else NOTHING,
-            field.init,
+            field.made if is_algebra else REQUIRED,
+            field.argument is not None,
         )
-        for field in attrs.fields(cls)
-        if field.eq or field.metadata.get("written")
+        for field in record.attributes
+        if field.compared or field.name in written
     }
-
-
-def _default_value(default: object) -> object:
-    if getattr(default, "takes_self", False):  # it follows from other fields
-        return NOTHING
-    factory: object = getattr(default, "factory", None)
-    return factory() if callable(factory) else default
 
 
 def _record(cls: type) -> Codec:
@@ -251,7 +249,7 @@ def _record(cls: type) -> Codec:
                 names = ", ".join(fields) or "none"
                 raise at.unreadable(f"{cls.__name__} has no field {name!r}; its fields are: {names}")
         for name, field in fields.items():
-            if name not in json and field.default is NOTHING:
+            if name not in json and field.default is REQUIRED:
                 raise at.unreadable(f"{cls.__name__} lacks its field {name!r}")
         arguments = {name: fields[name].codec.read(part, at.field(name)) for name, part in json.items()}
         try:
@@ -353,6 +351,7 @@ def _instance_of(classes: tuple[type, ...]) -> Codec:
 
 _KNOWN: Final[Mapping[object, Codec]] = {
     None: ANYTHING,
+    Any: ANYTHING,  # a class in Python 3.11
     ElementType: TYPE,
     type: TYPE,
     Shape: SHAPE,

@@ -11,9 +11,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-import attrs
 from returns.result import Failure, Result, Success
 
+from flowalg.data.record_classes import record_class
 from flowalg.pipeline.source import Source
 from flowalg.serialization.names import import_object, name_of
 
@@ -36,7 +36,7 @@ _EXCLUDED: Final = (
 
 @cache
 def algebra() -> Mapping[str, type]:
-    """Returns all frozen attrs classes and enums of the algebra by name.
+    """Returns all record classes and enums of the algebra by name.
 
     Classes that share a name have no short name: they are written as ``module:name``, like user-defined classes.
     """
@@ -59,8 +59,9 @@ def _classes() -> Iterator[type]:
 
 
 def is_frozen(cls: type) -> bool:
-    """Returns whether a class is a frozen attrs class."""
-    return "__attrs_attrs__" in vars(cls) and attrs.inspect(cls).is_frozen
+    """Returns whether a class is a record class, but not a named tuple."""
+    record = record_class(cls)
+    return record is not None and record.fault is None and not is_named_tuple(cls)
 
 
 def is_named_tuple(cls: type) -> bool:
@@ -86,4 +87,4 @@ def _require_class(tag: str, imported: object) -> Result[type, str]:
         is_frozen(imported) or issubclass(imported, Enum) or is_named_tuple(imported)
     ):
         return Success(imported)
-    return Failure(f"{tag!r} is not a frozen attrs class, an enum or a named tuple")
+    return Failure(f"{tag!r} is not a record class, an enum or a named tuple")

@@ -9,7 +9,6 @@ A class of other objects is stored as what its ``@stored`` functions make of it.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from base64 import b64decode, b64encode
@@ -26,8 +25,9 @@ from zoneinfo import ZoneInfo
 
 from returns.maybe import Nothing
 
+from flowalg.data.class_marks import class_named, codec_of_class
 from flowalg.data.errors import CheckpointError, ElementError, describe_raised
-from flowalg.data.record_classes import attributes_of, class_named, codec_of_class
+from flowalg.data.record_classes import attributes_of, restore
 from flowalg.data.time import EPOCH, MICROSECOND, EventTime, ProcessingTime
 
 A = TypeVar("A")
@@ -171,7 +171,7 @@ def _write_other(kind: type, value: object) -> Document:
     fields = _fields(kind)
     if fields is None:
         raise TypeError(
-            f"an object of the class {kind.__qualname__} is not data: use a frozen attrs class, or @stored(...) on it"
+            f"an object of the class {kind.__qualname__} is not data: use a record class, or @stored(...) on it"
         )
     return ["r", _name(kind), {field: document_of(getattr(value, field)) for field in fields}]
 
@@ -187,8 +187,6 @@ def _numbers(kind: type, value: Any) -> Document:  # noqa: ANN401  # of NumPy, w
 @lru_cache(maxsize=1_000)
 def _fields(kind: type) -> tuple[str, ...] | None:
     """Returns the attributes that have the fields of a record; ``None`` for another class."""
-    if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
     return attributes_of(kind)
 
 
@@ -272,21 +270,7 @@ def _read_record(parts: _Parts) -> object:
         raise StoredValueError(
             f"the checkpoint has a record of {kind.__qualname__}, which is not a record class now"
         )
-    record: object = object.__new__(kind)
-    if _HASH in getattr(kind, "__slots__", ()):
-        object.__setattr__(record, _HASH, None)
-    for name in names:
-        object.__setattr__(record, name, value_of(_field(document, kind, name)))
-    return record
-
-
-def _read_named_tuple(parts: _Parts) -> object:
-    kind, document = _class(parts[0]), parts[1]
-    names: tuple[str, ...] = getattr(kind, "_fields", ())
-    return tuple.__new__(kind, tuple(value_of(_field(document, kind, name)) for name in names))
-
-
-_HASH: Final = "_attrs_cached_hash"
+    return restore(kind, {name: value_of(_field(document, kind, name)) for name in names})
 
 
 def _field(document: Any, kind: type, name: str) -> object:  # noqa: ANN401
@@ -318,7 +302,7 @@ _READERS: Final[Mapping[str, Callable[[_Parts], object]]] = {
     "0": lambda parts: Nothing,
     "e": _read_enum,
     "np": _read_numbers,
-    "nt": _read_named_tuple,
+    "nt": _read_record,
     "r": _read_record,
     "c": _read_coded,
 }

@@ -14,7 +14,6 @@ from typing import TypeAlias, cast
 import polars as pl
 from attrs import evolve, field, frozen
 
-from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
 from flowalg.serialization.stored import read, store
@@ -26,6 +25,7 @@ from flowalg_shard.clocks.exchange import (
     advance_clocks,
     merge_reports,
 )
+from flowalg_shard.clocks.steady_clock import SteadyClock
 from flowalg_shard.computations.kept_keys import DUE_TIME, DUE_WATERMARK, KEPT_HOLD, Kept
 from flowalg_shard.computations.stage import ComputationStage
 from flowalg_shard.computations.step import ComputationOutput, compute

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from flowalg_shard.clocks.steady_clock import SteadyClock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from flowalg import (
 )
 from flowalg.analysis.clock_needs import clock_needs
 from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
-from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import ProcessingTime
 from flowalg.triggers import AfterDelay, AfterInactivity, Trigger
 from flowalg.watermarks import (

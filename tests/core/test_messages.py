@@ -400,8 +400,9 @@ MUST_BE: Final = {
 """The valid values of an argument, and calls with the argument and the invalid value that the error names."""
 
 TYPES: Final = (
-    "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], "
-    "list[T], frozenset[T], set[T], tuple[T1, T2], Maybe[T], Result[T, E], or a union of them, also with None"
+    "bool, int, float, str, bytes, datetime, date, timedelta, Decimal, an Enum, a record class (a frozen one of attrs, "
+    "dataclasses, pydantic or msgspec, or a NamedTuple), KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], "
+    "Maybe[T], Result[T, E], or a union of them, also with None"
 )
 
 MESSAGES: Final = """
@@ -565,7 +566,7 @@ MESSAGES: Final = """
     SCORES.map(len, result=3) -> RecordTypeError: the result of builtins.len is 3 (int), which is not a type; it \
         must be <types>
     Source('s', dict, event_time=len) -> RecordTypeError: dict is not an element type; it must be <types>; \
-        define a record class: use @frozen from attrs on a class with annotated fields
+        define a record class: use @dataclass(frozen=True) on a class with annotated fields
     SCORES.flat_map(len, result=dict) -> RecordTypeError: the result of builtins.len[…] has type dict, which is \
         not an element type; it must be <types>; define a record class: use @frozen from attrs on a class with \
         annotated fields

@@ -576,7 +576,7 @@ class Box(Generic[T]):
 
 
 ADVICE = (
-    "define it at the top level of a module that can be imported, with def, or make it a frozen attrs class with "
+    "define it at the top level of a module that can be imported, with def, or make it a record class with "
     "__call__"
 )
 
@@ -618,7 +618,7 @@ ADVICE = (
         (
             lambda: attrs.evolve(ODD, anything=[1, 1j]),
             "value.anything[1]: it is 1j (complex), which has no JSON form; it must be a scalar, a collection of "
-            "scalars, an enum member, a function or class that can be imported, or a frozen attrs class of these",
+            "scalars, an enum member, a function or class that can be imported, or a record class of these",
         ),
         (
             lambda: attrs.evolve(ODD, origin=datetime(2024, 1, 1)),
@@ -707,7 +707,7 @@ VALUES_IN_DOCUMENTS = """
     {"AtElement": {"predicate": "flowalg_laws.kit.shop:RATE"}} -> value.predicate must be the \
         name of a function; got 'flowalg_laws.kit.shop:RATE' (str)
     {"AtElement": {"predicate": {"tests.core.test_serialization:Plain": {}}}} -> value.predicate: \
-        'tests.core.test_serialization:Plain' is not a frozen attrs class, an enum or a named tuple
+        'tests.core.test_serialization:Plain' is not a record class, an enum or a named tuple
     {"float": "big"} -> value must be 'nan', 'inf' or '-inf'; got 'big' (str)
     {"frozenset": [1, 1]} -> value must be a list of distinct, hashable items; got [1, 1] (list)
     {"dict": [[1, 2], [1, 3]]} -> value[1] must be a pair with a distinct, hashable key; got [1, 3] (list)
@@ -746,9 +746,10 @@ VALUES_IN_DOCUMENTS = """
         (
             edit(PIPELINE, **{"flowalg_laws.kit.readings:Reading": "tests.core.test_serialization:Plain"}),
             "nodes[0].shape: Plain is not an element type; it must be bool, int, float, str, "
-            "bytes, datetime, date, timedelta, Decimal, an Enum, a frozen attrs class, KV[K, V], list[T], "
-            "frozenset[T], set[T], tuple[T1, T2], Maybe[T], Result[T, E], or a union of them, also with None; "
-            "define a record class: use @frozen from attrs on a class with annotated fields",
+            "bytes, datetime, date, timedelta, Decimal, an Enum, a record class (a frozen one of attrs, dataclasses, "
+            "pydantic or msgspec, or a NamedTuple), KV[K, V], list[T], frozenset[T], set[T], tuple[T1, T2], Maybe[T], "
+            "Result[T, E], or a union of them, also with None; "
+            "define a record class: use @dataclass(frozen=True) on a class with annotated fields",
         ),
         (
             edit(PIPELINE, **{'"flowalg_laws.kit.readings:Reading"': '{"set": "int"}'}),

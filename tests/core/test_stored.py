@@ -169,7 +169,7 @@ def test_an_infinite_number_comes_back(value: float) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (Plain(), "an object of the class Plain is not data: use a frozen attrs class, or @stored"),
+        (Plain(), "an object of the class Plain is not data: use a record class, or @stored"),
         ([lambda: 0], "an object of the class function is not data"),
         (iter(()), "is not data"),
         (type("Local", (), {}), "an object of the class type is not data"),

@@ -204,7 +204,7 @@ def test_reading_a_document_imports_modules_and_calls_no_function(
     from_json(keyed, PCollection[object])
     assert sys.modules["named_module"].calls == []
     document = {"format": "flowalg", "version": 1, "value": {"named_module:Plain": {"x": 1}}}
-    with pytest.raises(DocumentError, match="not a frozen attrs class, an enum or a named tuple"):
+    with pytest.raises(DocumentError, match="not a record class, an enum or a named tuple"):
         from_json(json.dumps(document), PCollection[object])
     assert sys.modules["named_module"].calls == []
 

@@ -240,7 +240,7 @@ def _freed_with_timer(number: int, seen: Seen, clocks: Clocks) -> Transition[int
     [
         (_listed, "not written out"),
         (_unwritten, "a call of cast"),
-        (_changed, "attrs.evolve of"),
+        (_changed, "evolve of"),
         (_either, "whose tag is not a constant"),
         (_read, "EventTimer.at, which is not a plain field"),
         (_without, "a path without a Transition"),

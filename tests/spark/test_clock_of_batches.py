@@ -12,12 +12,12 @@ from itertools import accumulate
 import pytest
 from flowalg_shard import FromSource, OperatorState
 from flowalg_shard.clocks.exchange import InputClocks, advance_clocks
+from flowalg_shard.clocks.steady_clock import SteadyClock
 from flowalg_spark.streaming.processor import read_clock
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flowalg import BoundedOutOfOrderness
-from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import ProcessingTime
 
 SECOND = 1_000_000

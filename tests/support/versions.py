@@ -28,7 +28,7 @@ from flowalg import (
 )
 from flowalg.combiners import ToSet
 from flowalg.computations import Clocks, EventTimer, Observed, Timer, Transition
-from flowalg.data import record_classes
+from flowalg.data import class_marks
 from flowalg.evolution import RenamedFrom, evolves
 from flowalg.windows import AllowedLateness
 from tests.support import deployed
@@ -110,7 +110,7 @@ class Version:
             yield item
         finally:
             delattr(deployed, self.name)
-            record_classes._EARLIER.clear()
+            class_marks._EARLIER.clear()
 
     def _converted(self, old: AnyItem) -> dict[str, Any]:
         """Returns the fields of an item of the version before: each has its number."""

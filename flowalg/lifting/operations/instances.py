@@ -10,6 +10,7 @@ from typing import Final, TypeGuard
 
 from returns.maybe import Maybe, Nothing, Some
 
+from flowalg.data.record_classes import record_class
 from flowalg.data.shapes import BOOLEAN, MaybeOf, OptionalOf, RecordOf, SumOf, required
 from flowalg.lifting.operations.comparisons import is_none, is_nothing, unwrap_optional
 from flowalg.lifting.operations.conditionals import choose
@@ -33,7 +34,9 @@ _PLAIN_CHECKS: Final = (type.__instancecheck__, ABCMeta.__instancecheck__)
 
 def has_plain_instances(cls: object) -> TypeGuard[type]:
     """Returns whether an argument is a class of which a value is an instance if its class is a subclass."""
-    return isinstance(cls, type) and type(cls).__instancecheck__ in _PLAIN_CHECKS
+    return isinstance(cls, type) and (
+        type(cls).__instancecheck__ in _PLAIN_CHECKS or record_class(cls) is not None
+    )
 
 
 def is_instance(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
+import dataclasses
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from inspect import getattr_static
@@ -13,11 +14,12 @@ import attrs
 
 from flowalg.data.errors import RecordTypeError, UserFunctionError
 from flowalg.data.kv import KV
+from flowalg.data.record_classes import REQUIRED, record_class
 from flowalg.data.shapes import BOOLEAN, TEXT, EnumOf, ListOf, RecordOf, TupleOf, kv_of, shape_of
 from flowalg.lifting.operations.conditionals import choose, is_assignable, widen
 from flowalg.lifting.operations.conversions import int_constant
 from flowalg.lifting.operations.sums import common_sum, inject
-from flowalg.lifting.python.attributes import is_plain_attribute, lacks_attribute
+from flowalg.lifting.python.attributes import is_plain_attribute, lacks_attribute, reads_plainly
 from flowalg.lifting.python.captured_values import MISSING, to_constant
 from flowalg.lifting.python.enums import overrides
 from flowalg.lifting.tree.expressions import Apply, Build, Constant, Expr, Opaque, Part, first_opaque
@@ -67,7 +69,7 @@ def defined_code(cls: type, name: str) -> FunctionType | property | None:
     It is the code that runs, because elements are instances of exactly the declared class:
     ``flowalg.data.values.conform`` rejects subclasses.
     """
-    if getattr_static(cls, "__getattribute__") is not object.__getattribute__:
+    if not reads_plainly(cls):
         return None
     attribute: object = getattr_static(cls, name, MISSING)
     return attribute if isinstance(attribute, FunctionType | property) else None
@@ -78,6 +80,10 @@ def get_item(of: Expr, index: int, location: str) -> Expr:
     match of.shape:
         case TupleOf(items=items) if -len(items) <= index < len(items):
             return get_part(of, index % len(items), f"[{index}]", location)
+        case RecordOf(cls=cls, fields=fields) if issubclass(cls, tuple) and -len(fields) <= index < len(
+            fields
+        ):
+            return get_part(of, index % len(fields), f"[{index}]", location)
         case ListOf(of=inner):
             return Apply(Op.ITEM, (of, int_constant(index)), inner, location)
         case _:
@@ -133,23 +139,25 @@ def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]
         shape = _shape_with(cls, positional, named)
     except (RecordTypeError, TypeError):
         return Opaque(None, f"construction of {cls.__name__}", location)
-    attributes = attrs.fields(cls)
-    if not has_plain_constructor(cls):
+    record = record_class(cls)
+    assert record is not None, "a record class"
+    attributes = record.attributes
+    if not record.plain:
         return Opaque(
             shape, f"{cls.__name__}, which has a custom constructor, converter or validator", location
         )
-    aliases = [attribute.alias or attribute.name for attribute in attributes if not attribute.kw_only]
+    aliases = [each.argument for each in attributes if not each.keyword_only and each.argument is not None]
     if len(positional) > len(aliases):
         return Opaque(shape, f"more than the {len(aliases)} positional arguments of {cls.__name__}", location)
     arguments = {**dict(zip(aliases, positional, strict=False)), **named}
     if len(arguments) != len(positional) + len(named) or arguments.keys() > {
-        attribute.alias for attribute in attributes
+        attribute.argument for attribute in attributes
     }:
         return Opaque(shape, f"arguments that do not match the fields of {cls.__name__}", location)
     parts = []
     for attribute, field in zip(attributes, shape.fields, strict=True):
-        value = arguments.pop(attribute.alias or attribute.name, None)
-        if value is None and attribute.default is not attrs.NOTHING:
+        value = arguments.pop(attribute.argument or attribute.name, None)
+        if value is None and attribute.default is not REQUIRED:
             value = to_constant(attribute.default)
         if value is None:
             return Opaque(shape, f"{cls.__name__}.{field.name}, whose default is not a constant", location)
@@ -169,15 +177,16 @@ def construct(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]
 
 
 def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
-    """Lifts ``attrs.evolve(of, ...)``."""
-    if not isinstance(of.shape, RecordOf):
-        return Opaque(None, f"attrs.evolve of {of.shape}", location)
-    attributes = attrs.fields(of.shape.cls)
+    """Lifts ``evolve(of, ...)`` of attrs, and the like of other libraries (``is_evolve``)."""
+    record = record_class(of.shape.cls) if isinstance(of.shape, RecordOf) else None
+    if not isinstance(of.shape, RecordOf) or record is None:
+        return Opaque(None, f"evolve of {of.shape}", location)
+    attributes = record.attributes
     if len(attributes) != len(of.shape.fields):  # elements have no instances of the class
-        return Opaque(None, f"attrs.evolve of {of.shape}", location)
+        return Opaque(None, f"evolve of {of.shape}", location)
     kept: dict[str, Expr] = {}
     for index, attribute in enumerate(attributes):
-        alias = attribute.alias or attribute.name
+        alias = attribute.argument or attribute.name
         if alias in changes:
             continue
         if not is_plain_attribute(of.shape.cls, attribute.name):
@@ -186,23 +195,14 @@ def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
         if isinstance(of, Build):
             kept[alias] = of.parts[index]
     if isinstance(of, Build) and can_fail(of):
-        return Opaque(of.shape, f"attrs.evolve of {of.shape}, parts of which may fail", location)
+        return Opaque(of.shape, f"evolve of {of.shape}, parts of which may fail", location)
     return construct(of.shape.cls, (), {**kept, **changes}, location)
 
 
-def has_plain_constructor(cls: type) -> bool:
-    """Returns whether the constructor of a record only stores its arguments in fields."""
-    return (
-        type(cls) in (type, ABCMeta)
-        and attrs.inspect(cls).added_init
-        and not hasattr(cls, "__attrs_post_init__")
-        and not hasattr(cls, "__attrs_pre_init__")
-        and getattr_static(cls, "__new__") is getattr_static(object, "__new__")
-        and not any(
-            attribute.converter is not None or attribute.validator is not None
-            for attribute in attrs.fields(cls)
-        )
-    )
+def is_evolve(target: object) -> bool:
+    """Returns whether a function returns a record with some other fields: that of attrs, dataclasses or msgspec."""
+    structs = sys.modules.get("msgspec.structs")
+    return target in (attrs.evolve, dataclasses.replace, getattr(structs, "replace", attrs.evolve))
 
 
 def _shape_with(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]) -> RecordOf:

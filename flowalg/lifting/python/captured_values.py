@@ -17,10 +17,10 @@ from functools import partial
 from types import FunctionType, ModuleType
 from typing import Final
 
-import attrs
 from returns.maybe import Nothing
 
 from flowalg.data.errors import FlowalgError
+from flowalg.data.record_classes import record_class
 from flowalg.data.shapes import (
     BOOLEAN,
     DAY,
@@ -157,7 +157,8 @@ def resolve_attribute(owner: object, name: str) -> object:
         return owner.__members__.get(name, MISSING)
     if type(owner) in (ModuleType, type, ABCMeta):
         return inspect.getattr_static(owner, name, MISSING)
-    kind = type(owner)
-    if attrs.has(kind) and attrs.inspect(kind).is_frozen and is_plain_attribute(kind, name):
+    kind: type = type(owner)
+    record = record_class(kind)
+    if record is not None and record.frozen and is_plain_attribute(kind, name):
         return getattr(owner, name, MISSING)
     return MISSING

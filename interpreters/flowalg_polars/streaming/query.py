@@ -13,11 +13,11 @@ import polars as pl
 from attrs import define, evolve, field, frozen
 from flowalg_columns.checks.streams import ticks_with_times
 from flowalg_columns.notes import LiftingNote, report_functions
+from flowalg_shard.clocks.steady_clock import SteadyClock
 from flowalg_sinks import PaneSink, SinkBatch, WrittenBatch
 
 from flowalg.data.errors import ArgumentError, CheckpointError
 from flowalg.data.shapes import Shape
-from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import (
     MAX_TIME,
     MIN_TIME,

@@ -14,13 +14,13 @@ from typing import TypeAlias
 from attrs import asdict, evolve, field, fields_dict, frozen
 
 from flowalg.data.errors import CheckpointError, errors_of
-from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.runs.clocks import BEGINNING, Clocks, minimum, raise_idle
 from flowalg.runs.signals import AnySignal
 from flowalg.watermarks import ClockSummary, SourceClock, WatermarkPolicy
 from flowalg.watermarks.summaries import PartitionClock
 from flowalg_shard.clocks.ahead import warn_if_ahead
+from flowalg_shard.clocks.steady_clock import SteadyClock
 
 
 @frozen

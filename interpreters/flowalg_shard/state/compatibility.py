@@ -18,8 +18,8 @@ from attrs import evolve, field, frozen
 from flowalg.combiners.collections import ToList, ToSet
 from flowalg.combiners.core import component_combiners
 from flowalg.computations.library import state_shape
+from flowalg.data.class_marks import class_named
 from flowalg.data.errors import CheckpointError
-from flowalg.data.record_classes import class_named
 from flowalg.data.shapes import (
     EnumOf,
     ListOf,

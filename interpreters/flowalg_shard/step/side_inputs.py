@@ -15,9 +15,10 @@ from typing import Final
 import polars as pl
 from attrs import field, frozen
 
+from flowalg.data.shapes import Shape
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime, ProcessingTime
 from flowalg.data.values import sort_by_time
-from flowalg.pipeline.nodes import WithSide
+from flowalg.pipeline.nodes import WithSide, shape_read
 from flowalg.pipeline.side_inputs import AsMap, Lateness, LatestComplete, Singleton, View, window_read
 from flowalg.pipeline.structure import lateness_of_readers
 from flowalg.runs.panes import Change, DroppedElement, DropReason, dropped_key
@@ -38,7 +39,7 @@ READ_END: Final = "__read_end"
 class SideStage:
     """A compiled side input. If ``fresh`` it assigns windows; otherwise its elements bring their windows.
 
-    ``lateness`` is that of the elements that read it.
+    ``lateness`` is that of the elements that read it, and ``shape`` that of what they read.
     """
 
     label: str
@@ -46,13 +47,15 @@ class SideStage:
     windows: WindowFn
     fresh: bool
     lateness: Lateness | None
+    shape: Shape | None
 
     @classmethod
     def of(cls, node: WithSide) -> SideStage:
         """Returns the side input of a node."""
         effective = node.side.windowing
         lateness = lateness_of_readers(node)
-        return cls(node.label, node.view, effective.strategy.windows, effective.fresh, lateness)
+        shape = shape_read(node.view, node.side.shape)
+        return cls(node.label, node.view, effective.strategy.windows, effective.fresh, lateness, shape)
 
     @property
     def time_read(self) -> str:
@@ -203,12 +206,12 @@ def read_side(
     match stage.view:
         case LatestComplete() as view:
             closed, open_windows = _divided(contents, pl.col(END) <= now.side)
-            complete = _with_complete_windows(stage.label, view, by_window(closed), state.values)
-            values = _latest_values(view, complete, read)
+            complete = _with_complete_windows(stage, view, by_window(closed), state.values)
+            values = _latest_values(stage, view, complete, read)
             after = SideState(open_windows, _from_newest_before(complete, horizon), waiting)
         case view:
             parts = by_window(contents)
-            values, complete = _values_of_windows(stage.label, view, parts, state.values, read)
+            values, complete = _values_of_windows(stage, view, parts, state.values, read)
             awaited = {*_windows_in(waiting, READ_START, READ_END)}
             kept = [part for window, part in parts.items() if window.end > horizon or window in awaited]
             needed = {window: stored for window, stored in complete.items() if window.end > horizon}
@@ -221,7 +224,7 @@ def read_side(
 
 
 def _values_of_windows(
-    label: str,
+    stage: SideStage,
     view: Singleton | AsMap,
     contents: dict[Window, pl.DataFrame],
     stored: Mapping[Window, bytes],
@@ -232,39 +235,39 @@ def _values_of_windows(
     values: dict[EventTime, object] = {}
     for window in windows:
         if window in complete:
-            values[window.start] = _read(complete[window])
+            values[window.start] = _read(stage.shape, complete[window])
         else:
             value = view.read(_values(contents.pop(window, pl.DataFrame())), window)
-            values[window.start], complete[window] = value, store_value(label, _VALUE, value)
+            values[window.start], complete[window] = value, store_value(stage.label, _VALUE, value)
     return values, complete
 
 
 def _with_complete_windows(
-    label: str,
+    stage: SideStage,
     view: LatestComplete,
     closed: Mapping[Window, pl.DataFrame],
     stored: Mapping[Window, bytes],
 ) -> dict[Window, bytes]:
     """Returns what is known after each complete window, in order, given the contents of those that are complete now."""
     complete = dict(stored)
-    newest = _read(complete[max(complete)]) if closed and complete else view.initial
+    newest = _read(stage.shape, complete[max(complete)]) if closed and complete else view.initial
     for window in sorted(closed):
         values = _values(closed[window])
         if values:
             newest = view.update(newest, values, window)
-            complete[window] = store_value(label, _VALUE, newest)
+            complete[window] = store_value(stage.label, _VALUE, newest)
     return complete
 
 
 def _latest_values(
-    view: LatestComplete, complete: Mapping[Window, bytes], windows: Iterable[Window]
+    stage: SideStage, view: LatestComplete, complete: Mapping[Window, bytes], windows: Iterable[Window]
 ) -> dict[EventTime, object]:
     """Returns what elements in some windows read, by the start of the window."""
     values, ends = [*complete.values()], [window.end for window in complete]
 
     def stored_before(start: EventTime) -> object:
         number = bisect_right(ends, start)
-        return _read(values[number - 1]) if number else view.initial
+        return _read(stage.shape, values[number - 1]) if number else view.initial
 
     return {window.start: view.read(stored_before(window.start), window) for window in windows}
 
@@ -273,8 +276,12 @@ _VALUE: Final = "a value of its side input"
 
 
 @lru_cache(maxsize=4)
-def _read(stored: bytes) -> object:
-    """Returns a stored value, the same one in each instant that reads it."""
+def _read(shape: Shape | None, stored: bytes) -> object:
+    """Returns a stored value, the same one in each instant that reads it.
+
+    It depends on the ``shape`` too: in one process, a query may be started again with a new class of the same name.
+    """
+    del shape
     return read(stored, object)
 
 

@@ -20,10 +20,10 @@ from flowalg_shard import (
     measure_shard,
     unpack,
 )
+from flowalg_shard.clocks.steady_clock import SteadyClock
 from pyspark import TaskContext
 from pyspark.sql import Row
 
-from flowalg.data.steady_clock import SteadyClock
 from flowalg.data.time import ProcessingTime
 from flowalg_spark.state.state_format import Store
 from flowalg_spark.state.variables import Variables

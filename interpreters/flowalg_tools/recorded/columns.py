@@ -13,8 +13,8 @@ from flowalg_columns.values import AnyColumn
 
 from flowalg.data import shapes
 from flowalg.data.errors import FlowalgError
+from flowalg.data.record_classes import record_class
 from flowalg.data.time import MAX_TIME, MIN_TIME
-from flowalg.lifting.operations.records import has_plain_constructor
 from flowalg.pipeline.source import Source
 from flowalg_tools.recorded.unsuited import UnsuitedDataError
 
@@ -37,7 +37,8 @@ def record_columns(source: Source[object], table: pa.Table) -> pa.Table:
     Raises ``UnsuitedDataError`` if constructing the records might fail, or compute something.
     """
     shape = require_shape(source)
-    if isinstance(shape, shapes.RecordOf) and not has_plain_constructor(shape.cls):
+    record = record_class(shape.cls) if isinstance(shape, shapes.RecordOf) else None
+    if record is not None and not record.plain:
         raise UnsuitedDataError
     fields = fields_in(shape)
     if not fields:
