@@ -335,7 +335,8 @@ def sum_of(members: Iterable[Shape]) -> Shape:
     for one, other in combinations(distinct.values(), 2):
         both = ", ".join(sorted(_kinds(one) & _kinds(other)))
         if both:
-            remedy = _REMEDY_OF_RECORDS if isinstance(one, RecordOf) else _REMEDY_OF_OTHERS
+            same_tag = isinstance(one, RecordOf) and _TUPLE.isdisjoint(_kinds(one) & _kinds(other))
+            remedy = _REMEDY_OF_RECORDS if same_tag else _REMEDY_OF_OTHERS
             raise _no_sum(one, other, f"both are {both}; {remedy}")
     if Maybe in distinct and (others or nullable):
         added = next((str(shape) for cls, shape in distinct.items() if cls is not Maybe), "None")
@@ -460,9 +461,12 @@ def class_of(shape: Shape) -> type:
 def _kinds(shape: Shape) -> frozenset[str]:
     """Returns what values of a shape are in JSON and in comparisons; values of two shapes that share none differ."""
     match shape:
-        case RecordOf():
-            return frozenset({f"objects with the tag {tag_of(shape).name.lower()}"})
-        case ListOf() | SetOf() | TupleOf():
+        case RecordOf(cls=cls):
+            tag = frozenset({f"objects with the tag {tag_of(shape).name.lower()}"})
+            return tag | _TUPLE if issubclass(cls, tuple) else tag
+        case TupleOf():
+            return _ARRAY | _TUPLE
+        case ListOf() | SetOf():
             return _ARRAY
         case EnumOf(cls=cls):
             return _TEXT | _NUMBER if issubclass(cls, int | float) else _TEXT
@@ -478,6 +482,7 @@ def _kinds(shape: Shape) -> frozenset[str]:
 _NUMBER: Final = frozenset({"numbers"})
 _TEXT: Final = frozenset({"texts"})
 _ARRAY: Final = frozenset({"arrays"})
+_TUPLE: Final = frozenset({"tuples, which may be equal"})
 
 
 def shape_of(python_type: object, *, where: str | None = None) -> Shape:

@@ -8,8 +8,8 @@ from collections import deque
 from functools import lru_cache
 from types import MemberDescriptorType
 
+from flowalg.data.collector import pause_collector
 from flowalg.data.record_classes import CONTAINERS, RecordClass, record_class
-from flowalg_columns.collector import pause_collector
 
 
 def build_records(cls: type, columns: list[list[object]]) -> list[object]:

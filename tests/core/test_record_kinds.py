@@ -321,6 +321,14 @@ def test_a_value_of_numpy_is_an_error() -> None:
         conform(np.int64(3), INTEGER, "it")
 
 
+def test_named_tuples_that_may_be_equal_have_no_sum() -> None:
+    """Neither two of them, nor one with a plain tuple; one with another record does."""
+    for other in (KINDS["NamedTuple"][1], tuple[str, int]):
+        with pytest.raises(RecordTypeError, match="both are tuples, which may be equal; use a record class"):
+            shape_of(TupleReading | other)
+    assert str(shape_of(TupleReading | StructReading)) == "StructReading | TupleReading"
+
+
 def test_a_subclass_is_not_a_record_of_its_base() -> None:
     """Of structs and models as of attrs, where objects would lose what the subclass has."""
 

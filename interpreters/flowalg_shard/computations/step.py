@@ -12,12 +12,12 @@ from typing import TypeAlias, cast
 
 import polars as pl
 from attrs import frozen
-from flowalg_columns.collector import pause_collector
 
 from flowalg.computations.calls import LAST_TIME
 from flowalg.computations.library import EmitEvery, EmitFirst, built_in, dropped_before
 from flowalg.computations.transition import Clocks as ReadClocks
 from flowalg.computations.transition import observe_all
+from flowalg.data.collector import pause_collector
 from flowalg.data.kv import KV
 from flowalg.data.time import MAX_TIME, MIN_TIME, EventTime
 from flowalg.runs.bad_records import BadRecord
