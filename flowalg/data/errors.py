@@ -50,6 +50,8 @@ def format_value(value: object) -> str:
         return f"the class {value.__name__}"
     if isinstance(value, FunctionType):
         return describe_function(value)
+    if is_frame(value):
+        return f"a {type(value).__name__} of {type(value).__module__.partition('.')[0]}"
     try:
         text = repr(value)
     except Exception as error:
@@ -58,6 +60,11 @@ def format_value(value: object) -> str:
     if len(text) > _LONGEST_REPR:
         text = f"{text[: _LONGEST_REPR - 1]}…"
     return f"{text} ({type(value).__name__})"
+
+
+def is_frame(value: object) -> bool:
+    """Returns whether a value is a table or a column of any library that shares it by Arrow."""
+    return hasattr(type(value), "__arrow_c_stream__")
 
 
 def describe_raised(error: BaseException) -> str:

@@ -33,6 +33,9 @@ def inputs_by_name(inputs: Mapping[AnySource, Input], kind: str, *roots: Node) -
             raise ArgumentError("Source.name", node.name, "the name of one source", why=why)
     bound: dict[str, Input] = {}
     for source, value in inputs.items():
+        if isinstance(source, str) and source in wanted:
+            why = "a name does not say what its records are"
+            raise ArgumentError("a key of inputs", source, "the Source itself, and not its name", why=why)
         if not isinstance(source, Source) or source.node not in wanted.values():
             names = ", ".join(sorted(wanted))
             raise UnboundSourceError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from attrs import frozen
 
-from flowalg.data.errors import ArgumentError, require_text
+from flowalg.data.errors import ArgumentError, is_frame, require_text
 from flowalg.data.time import EventTime, Micros, ProcessingTime, event_time, processing_time
 from flowalg.elementwise.functions import user_function_error
 from flowalg.watermarks import Observation, WatermarkPolicy
@@ -142,8 +142,8 @@ def multiples_between(start: ProcessingTime, end: ProcessingTime, period: Micros
 
 def require_iterable(argument: str, value: Iterable[B], of: str) -> Iterable[B]:
     """Returns the value, which must be iterable; raises ``ArgumentError`` if it is not."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise ArgumentError(argument, value, f"an iterable of {of}")
+    if isinstance(value, str | bytes) or is_frame(value) or not isinstance(value, Iterable):
+        raise ArgumentError(argument, value, f"an iterable of {of}, such as a list")
     return value
 
 

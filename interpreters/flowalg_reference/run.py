@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from flowalg.analysis.capabilities import Capabilities, Mode, require_mode
 from flowalg.computations.computation import Late
-from flowalg.data.errors import ArgumentError, require_flag
+from flowalg.data.errors import ArgumentError, is_frame, require_flag
 from flowalg.data.time import EPOCH, EventTime, ProcessingTime
 from flowalg.pipeline.admission import admit
 from flowalg.pipeline.nodes import DEFAULT_WINDOWING, Node, Process, SourceNode, WindowInto
@@ -205,7 +205,10 @@ def run_batch(
     >>> [(pane.key, pane.value) for pane in run.panes]
     [('blue', 7), ('red', 8)]
     """
-    inputs_by_name(inputs, "list of elements", pipeline.node)
+    for name, elements in inputs_by_name(inputs, "list of elements", pipeline.node).items():
+        if is_frame(elements):
+            valid = "an iterable of elements, such as a list; run a frame on flowalg_polars.batch"
+            raise ArgumentError(f"the input of source {name!r}", elements, valid)
     timelines = {source: Timeline.batch(elements, time=time) for source, elements in inputs.items()}
     return ReferenceBatch(dead_letters=dead_letters).run(pipeline, timelines)
 

@@ -6,7 +6,7 @@ A batch is one instant, so every window emits one pane, on time. ``compile`` ret
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from glob import glob
@@ -25,7 +25,7 @@ from flowalg_columns.text.listing import nested_files, require_file
 from flowalg_shard.tables.columns import PROCESSING_TIME
 from returns.result import Result
 
-from flowalg.data.errors import ArgumentError, ElementError, UnsupportedError, is_url, path_text, require_flag
+from flowalg.data.errors import ElementError, UnsupportedError, is_url, path_text, require_flag
 from flowalg.data.time import processing_time
 from flowalg.pipeline.graph import Fold
 from flowalg.pipeline.nodes import SourceNode
@@ -46,15 +46,17 @@ from flowalg_polars.batch.side_inputs import lower_side_input
 from flowalg_polars.capabilities import BATCH, REQUIREMENTS
 from flowalg_polars.columns import polars_type
 from flowalg_polars.errors import raise_causes
+from flowalg_polars.frames.foreign import FRAME, ArrowStream, polars_frame
 from flowalg_polars.frames.pane_frame import PaneFrame, flat_rows, output_in, pane_frame
-from flowalg_polars.lowering.binding import bind_source, scan_parquet
+from flowalg_polars.lowering.binding import bind_source, record_frame, scan_parquet
 from flowalg_polars.lowering.metadata import compile_metadata
 from flowalg_polars.lowering.programs import compile_steps
 
 A = TypeVar("A")
 
-BatchInput: TypeAlias = pl.LazyFrame | pl.DataFrame | str | PathLike[str]
-"""The data of a source: a frame, or the path of Parquet files (a file, a folder, or a pattern)."""
+BatchInput: TypeAlias = pl.LazyFrame | ArrowStream | Sequence[object] | str | PathLike[str]
+"""The data of a source: a frame of Polars, pandas, PyArrow, DuckDB or any library that shares it by Arrow, records, or
+the path of Parquet files (a file, a folder, or a pattern)."""
 
 CAPABILITIES: Final = BATCH
 """The capabilities of this interpreter."""
@@ -188,23 +190,20 @@ def _no_rows(source: SourceNode) -> pl.LazyFrame:
 
 def lazy_frame(source: SourceNode, data: object) -> pl.LazyFrame:
     """Returns the data of a source as a lazy frame; raises ``ArgumentError`` for anything else."""
+    place = f"the input of source {source.name!r}"
     match data:
         case pl.LazyFrame():
             return data
-        case pl.DataFrame():
-            return data.lazy()
         case str() | PathLike():
-            text = path_text(f"the input of source {source.name!r}", data)
+            text = path_text(place, data)
             if is_url(text):
                 return scan_parquet(source.name, text)
             path = Path(text)
             return _scan_folder(source, path) if os.path.isdir(path) else _scan_files(source, path)
+        case list() | tuple():
+            return record_frame(source, list(data)).lazy()
         case _:
-            raise ArgumentError(
-                f"the input of source {source.name!r}",
-                data,
-                "a Polars LazyFrame or DataFrame, or a path of Parquet files",
-            )
+            return polars_frame(place, data, f"{FRAME}, a list of records, or a path of Parquet files").lazy()
 
 
 @overload

@@ -16,6 +16,7 @@ from flowalg_columns.checks.shapes import require_fields
 from flowalg_columns.layout import Branch, Leaf, fields_in, flatten_columns, layout_of, parts_of
 from flowalg_columns.notes import LiftingNote
 from flowalg_columns.units import DurationRangeError, in_whole_microseconds
+from flowalg_columns.values import write_nested
 from flowalg_shard.tables.columns import EVENT_TIME
 from flowalg_shard.tables.floats import without_negative_zeros
 
@@ -38,7 +39,7 @@ from flowalg_polars.columns import Columns, columns_of, polars_type, type_of
 from flowalg_polars.lowering.failures import evaluate_scalar
 from flowalg_polars.lowering.flags import flags_of, has_no_time
 from flowalg_polars.lowering.programs import ENGINE, Program
-from flowalg_polars.lowering.python_steps import apply_as_column
+from flowalg_polars.lowering.python_steps import apply_as_column, series_of
 from flowalg_polars.lowering.sections import FAILED, Flags, Operation
 from flowalg_polars.lowering.validity import count_members, invalid_rows
 from flowalg_polars.meta import ELEMENT_META
@@ -59,6 +60,16 @@ def scan_parquet(source: str, files: str | Path | list[str], *, partitioned: boo
         named = files[0] if isinstance(files, list) else files
         raise ElementError(f"source {source!r}: {named} cannot be read as Parquet: {reason}") from error
     return frame
+
+
+def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
+    """Returns records as a frame with the fields of their class, or ``value``.
+
+    Raises ``ElementError`` for a record that does not match the source.
+    """
+    array = write_nested(source.shape, records, f"source {source.name!r}: element")
+    column = series_of(array, polars_type(source.shape)).alias("value")
+    return column.struct.unnest() if isinstance(source.shape, shapes.RecordOf) else column.to_frame()
 
 
 def require_schema(source: SourceNode, schema: Mapping[str, pl.DataType]) -> None:

@@ -14,12 +14,13 @@ from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
-from flowalg.data.errors import ArgumentError, hidden, local_path
+from flowalg.data.errors import ArgumentError, hidden, is_frame, local_path
 from flowalg.data.metadata import WindowBounds
 from flowalg.data.shapes import BOOLEAN, TIMESTAMP, OptionalOf, Shape, shape_of
 from flowalg.data.time import duration_of
 from flowalg.runs.micro_batches import require_iterable
 from flowalg.watermarks import WatermarkPolicy
+from flowalg_polars.frames.foreign import ArrowStream
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -40,6 +41,9 @@ _SHAPES: Final[Mapping[str, Shape]] = {
 """The shapes of columns; the others are texts."""
 _OF_ALL_ROWS: Final = ("processing_time", "partition")
 """The arguments whose columns all rows have; those of the others may be null."""
+
+ONE_OF_FRAMES: Final = "a frame of Frames.frames"
+"""What messages call a frame."""
 
 StreamColumn: TypeAlias = "str | pl.Expr"
 """A column of the frames of a source, by name or as an expression."""
@@ -99,16 +103,18 @@ class Files:
 
 @frozen
 class Frames:
-    """An iterable of frames, each a micro-batch. The input ends when it is exhausted.
+    """An iterable of frames, each a micro-batch: of Polars, pandas, PyArrow, DuckDB, or all that share tables by Arrow.
+
+    The input ends when it is exhausted.
 
     After a restart from a checkpoint, the iterable is read from its beginning, and the micro-batches that the
     checkpoint has are skipped.
     """
 
-    frames: Iterable[pl.DataFrame]
+    frames: Iterable[ArrowStream]
 
     def __attrs_post_init__(self) -> None:
-        require_iterable("Frames.frames", self.frames, "Polars frames")
+        require_iterable("Frames.frames", self.frames, "frames")
 
 
 @frozen
@@ -141,9 +147,10 @@ def _data(value: StreamData) -> SourceData:
     if isinstance(value, str | PathLike):
         return Files(value)
     valid = (
-        "Files(folder), Frames(frames), Records(records), KafkaInput(servers, topic), or the path of a folder"
+        "Files(folder), Frames(frames) such as Frames([frame]), Records(records), KafkaInput(servers, topic), or the "
+        "path of a folder"
     )
-    raise ArgumentError("StreamInput.data", hidden(value), valid)
+    raise ArgumentError("StreamInput.data", value if is_frame(value) else hidden(value), valid)
 
 
 @frozen

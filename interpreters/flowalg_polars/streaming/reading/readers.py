@@ -22,25 +22,21 @@ from flowalg_columns.text.csv_files import BadFileError
 from flowalg_columns.text.files import TextKind, read_file
 from flowalg_columns.text.json_objects import Fields, sum_of_objects
 from flowalg_columns.text.listing import data_files
-from flowalg_columns.values import write_nested
 from flowalg_kafka import KafkaInput
 
 from flowalg.data.errors import (
-    ArgumentError,
     CheckpointError,
     ElementError,
     SchemaMismatchError,
 )
-from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.bad_records import bad_text
 from flowalg.runs.elements import good_records
-from flowalg_polars.columns import polars_type
-from flowalg_polars.lowering.binding import require_schema, scan_parquet
-from flowalg_polars.lowering.python_steps import series_of
+from flowalg_polars.frames.foreign import ArrowStream, polars_frame
+from flowalg_polars.lowering.binding import record_frame, require_schema, scan_parquet
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.changed_files import ChangedFiles, stamp_of
-from flowalg_polars.streaming.reading.inputs import Files, Frames, Records, SourceData
+from flowalg_polars.streaming.reading.inputs import ONE_OF_FRAMES, Files, Frames, Records, SourceData
 from flowalg_polars.streaming.reading.positions import (
     FILES,
     FRAMES,
@@ -280,9 +276,9 @@ class FrameReader:
     """Reads the frames of an iterator; a position is the number of frames read, and whether they have ended."""
 
     source: SourceNode
-    iterable: Iterable[pl.DataFrame]
+    iterable: Iterable[ArrowStream]
     kind: ClassVar[str] = FRAMES
-    frames: Iterator[pl.DataFrame] = field(default=Factory(lambda self: iter(self.iterable), takes_self=True))
+    frames: Iterator[ArrowStream] = field(default=Factory(lambda self: iter(self.iterable), takes_self=True))
     _taken: int = 0
     _next: pl.DataFrame | None = None
     _ended: bool = False
@@ -300,10 +296,9 @@ class FrameReader:
         """Returns whether there is a frame after ``count`` frames."""
         self._skip(count)
         if self._next is None and not self._ended:
-            self._next = next(self.frames, None)
-            self._ended = self._next is None
-            if not self._ended and not isinstance(self._next, pl.DataFrame):
-                raise ArgumentError("a frame of Frames.frames", self._next, "a Polars DataFrame")
+            taken = next(self.frames, None)
+            self._ended = taken is None
+            self._next = None if taken is None else polars_frame(ONE_OF_FRAMES, taken)
         return self._next is not None
 
     def _skip(self, count: int) -> None:
@@ -487,13 +482,3 @@ class RecordReader:
         if self._pump is not None:
             self._pump.stop()
             self._pump = None
-
-
-def record_frame(source: SourceNode, records: list[object]) -> pl.DataFrame:
-    """Returns records as a frame with the fields of their class, or ``value``.
-
-    Raises ``ElementError`` for a record that does not match the source.
-    """
-    array = write_nested(source.shape, records, f"source {source.name!r}: element")
-    column = series_of(array, polars_type(source.shape)).alias("value")
-    return column.struct.unnest() if isinstance(source.shape, RecordOf) else column.to_frame()

@@ -18,9 +18,11 @@ from flowalg.data.time import Micros, ProcessingTime
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.runs.division import Division, ReplayInstant, require_event_times, require_places
 from flowalg_polars.errors import raise_causes
-from flowalg_polars.lowering.binding import bind_source
+from flowalg_polars.frames.foreign import polars_frame
+from flowalg_polars.lowering.binding import bind_source, record_frame
 from flowalg_polars.streaming.reading.bad_records import BadRecords
 from flowalg_polars.streaming.reading.inputs import (
+    ONE_OF_FRAMES,
     Files,
     Frames,
     Records,
@@ -36,7 +38,6 @@ from flowalg_polars.streaming.reading.readers import (
     concat_rows,
     count_of,
     reader_of,
-    record_frame,
 )
 
 _TIME: Final = "__replay_time"
@@ -117,7 +118,7 @@ def read_all(source: SourceNode, data: SourceData, columns: Fields = ()) -> pl.L
     """Returns all rows of a source's data that there are now, with ``columns`` besides the fields of records."""
     match data:
         case Frames(frames=frames):
-            parts = [frame.lazy() for frame in frames]
+            parts = [polars_frame(ONE_OF_FRAMES, frame).lazy() for frame in frames]
         case Records(records=records):
             parts = [record_frame(source, list(records)).lazy()]
         case Files() | KafkaInput():
