@@ -114,13 +114,28 @@ def in_batches(times: RecordTimes[A], batches: Iterable[Sequence[A]]) -> Iterato
 
 def by_period(times: RecordTimes[A], records: Iterable[A], period: Micros) -> Iterator[Batch[A]]:
     """Yields the records of each period of processing time, in order; periods are aligned to the epoch."""
+    in_order = _in_order(times, records)
+    for _, group in groupby(in_order, key=lambda pair: pair[0].processing_time // period):
+        yield _batch_of(list(group))
+
+
+def by_number(times: RecordTimes[A], records: Iterable[A], rows: int) -> Iterator[Batch[A]]:
+    """Yields some number of records at a time, in order of processing time."""
+    in_order = _in_order(times, records)
+    for start in range(0, len(in_order), rows):
+        yield _batch_of(in_order[start : start + rows])
+
+
+def _in_order(times: RecordTimes[A], records: Iterable[A]) -> list[tuple[Observation, A]]:
     pairs = [
         (times.observation(record), record) for record in require_iterable("records", records, "records")
     ]
-    pairs.sort(key=lambda pair: pair[0].processing_time)
-    for _, group in groupby(pairs, key=lambda pair: pair[0].processing_time // period):
-        observations, together = zip(*group, strict=True)
-        yield Batch(together, SourceInstant(observations[-1].processing_time, observations))
+    return sorted(pairs, key=lambda pair: pair[0].processing_time)
+
+
+def _batch_of(pairs: Sequence[tuple[Observation, A]]) -> Batch[A]:
+    observations, together = zip(*pairs, strict=True)
+    return Batch(together, SourceInstant(observations[-1].processing_time, observations))
 
 
 def with_ticks(batches: Iterable[Batch[A]], tick: Micros) -> Iterator[Batch[A]]:

@@ -25,7 +25,15 @@ from flowalg.data.time import (
     require_point,
 )
 from flowalg.data.views import HasView
-from flowalg.runs.micro_batches import Batch, GeneratedBy, RecordTimes, by_period, in_batches, with_ticks
+from flowalg.runs.micro_batches import (
+    Batch,
+    GeneratedBy,
+    RecordTimes,
+    by_number,
+    by_period,
+    in_batches,
+    with_ticks,
+)
 from flowalg.runs.signals import AnySignal, Signal
 from flowalg.watermarks import WatermarkPolicy
 from flowalg.watermarks.history import replay_policy
@@ -208,14 +216,16 @@ class Timeline(HasView, Generic[A_co]):
         partition: Callable[[A], str] | None = None,
         published: Callable[[A], datetime | None] | None = None,
         every: timedelta | None = None,
+        batch_rows: int | None = None,
         tick: timedelta | None = None,
         ends: bool = True,
     ) -> Timeline[A]:
         """Returns the timeline of records that have both times, in order of processing time.
 
         Records with the same processing time share an instant; with ``every``, records in the same period of processing
-        time do, aligned to the epoch. ``tick`` adds an empty instant at every multiple of it between the first and the
-        last record. Policies that depend on the clock and idle partitions then advance the watermark without records.
+        time do, aligned to the epoch; with ``batch_rows``, so many records do. ``tick`` adds an empty instant at every
+        multiple of it between the first and the last record. Policies that depend on the clock and idle partitions then
+        advance the watermark without records.
 
         Example:
 
@@ -231,7 +241,10 @@ class Timeline(HasView, Generic[A_co]):
         """
         period = 1 if every is None else duration_of("every", every, allow_zero=False)
         times = RecordTimes(source, processing_time, partition, published)
-        batches = by_period(times, records, period)
+        if batch_rows is None:
+            batches = by_period(times, records, period)
+        else:
+            batches = by_number(times, records, _require_rows(batch_rows, every))
         if tick is not None:
             batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
         return _from_batches(times, list(batches), watermark, ends=ends)
@@ -247,6 +260,14 @@ class Timeline(HasView, Generic[A_co]):
         return evolve(
             self, instants=tuple(instant for instant in self.instants if instant.watermark < MAX_TIME)
         )
+
+
+def _require_rows(batch_rows: int, every: timedelta | None) -> int:
+    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
+        raise ArgumentError("batch_rows", batch_rows, "an int of 1 or more, or None")
+    if every is not None:
+        raise ArgumentError("every", every, "None with batch_rows")
+    return batch_rows
 
 
 def as_batch(timelines: Mapping[K, Timeline[A]]) -> dict[K, Timeline[A]]:

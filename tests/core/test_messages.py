@@ -316,7 +316,7 @@ MUST_BE: Final = {
         Timeline().at(minute(1), percentiles={0.5: minute(1)}).at(minute(2), percentiles={0.5: NOON}) -> \
             percentile_watermarks[0.5]; got EventTime('2024-01-01T12:00:00Z') (EventTime)
     """,
-    "an iterable of records": """
+    "an iterable of records, such as a list": """
         Timeline.micro_batches(SCORES, [3], processing_time=len, watermark=Perfect()) -> a batch; got 3 (int)
         Timeline.from_records(SCORES, 'abc', processing_time=len, watermark=Perfect()) -> records; got 'abc' (str)
     """,
@@ -457,7 +457,7 @@ MESSAGES: Final = """
     Timeline.micro_batches(3, [], processing_time=len, watermark=Perfect()) -> ArgumentError: source must be the \
         Source of the records; got 3 (int)
     Timeline.micro_batches(SCORES, 3, processing_time=len, watermark=Perfect()) -> ArgumentError: batches must \
-        be an iterable of sequences of records; got 3 (int)
+        be an iterable of sequences of records, such as a list; got 3 (int)
     Timeline.micro_batches(SCORES, [], processing_time=3, watermark=Perfect()) -> ArgumentError: processing_time \
         must be a function from a record to its processing time; got 3 (int)
     timeline(partition=3) -> ArgumentError: partition must be a function from a record to a str, or None; got 3 (int)
@@ -568,7 +568,7 @@ MESSAGES: Final = """
     Source('s', dict, event_time=len) -> RecordTypeError: dict is not an element type; it must be <types>; \
         define a record class: use @dataclass(frozen=True) on a class with annotated fields
     SCORES.flat_map(len, result=dict) -> RecordTypeError: the result of builtins.len[…] has type dict, which is \
-        not an element type; it must be <types>; define a record class: use @frozen from attrs on a class with \
+        not an element type; it must be <types>; define a record class: use @dataclass(frozen=True) on a class with \
         annotated fields
     Source('s', Score, event_time=points) -> ElementError: the result of Source.event_time (<points>) must be a \
         datetime; its type is int

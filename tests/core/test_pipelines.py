@@ -25,6 +25,7 @@ from flowalg import (
     Max,
     Min,
     PCollection,
+    Perfect,
     Sum,
     Timeline,
 )
@@ -84,6 +85,27 @@ def test_a_combiner_that_cannot_take_the_values_is_an_error() -> None:
         RecordTypeError, match="Max does not accept values of type Score; it accepts int, float, str"
     ):
         SCORES.key_by(lambda s: s.team).combine_per_key(Max())
+
+
+@given(st.lists(st.integers(0, 5), max_size=9), st.integers(1, 4))
+def test_a_timeline_has_some_number_of_records_in_an_instant(arrivals: list[int], rows: int) -> None:
+    """They are in order of processing time, those of one time in their own order; the last instant may have fewer."""
+    records = [Score("a", number, minute(at)) for number, at in enumerate(arrivals)]
+    timeline = Timeline.from_records(
+        SCORES,
+        records,
+        processing_time=lambda score: score.at,
+        watermark=Perfect(),
+        batch_rows=rows,
+        ends=False,
+    )
+    wanted = sorted(records, key=lambda score: score.at)
+    assert [list(instant.elements) for instant in timeline] == [
+        wanted[start : start + rows] for start in range(0, len(wanted), rows)
+    ]
+    assert [instant.processing_time.datetime for instant in timeline] == [
+        wanted[min(start + rows, len(wanted)) - 1].at for start in range(0, len(wanted), rows)
+    ]
 
 
 def test_a_timeline_from_records_groups_them_by_processing_time() -> None:

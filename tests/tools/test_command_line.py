@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 
 import games
 import polars as pl
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from flowalg_laws.strategies.computations import RUNNING_TOTAL
 from flowalg_polars import streaming
 from flowalg_reference import explain_when, run, run_batch, why_not
@@ -23,6 +25,7 @@ from flowalg_tools.cli import main
 from flowalg_tools.cli.expressions import parse_duration, parse_policy, parse_trigger
 from flowalg_tools.cli.failures import describe_failure
 from flowalg_tools.cli.files import UnreadableFileError
+from flowalg_tools.cli.inputs import TimelineOptions, read_timelines
 from flowalg_tools.cli.run import locate_bad_records
 from flowalg_tools.what_if import RecordedDelays, what_if
 from pyarrow import csv as arrow_csv
@@ -242,6 +245,46 @@ def test_run_writes_the_panes_of_a_timeline(
             rows = [json.loads(line) for line in path.read_text().splitlines()]
             assert [row["value"]["points"] for row in rows] == [pane.value.points for pane in panes]
             assert rows[0]["event_time"] == "2015-01-01T12:01:59.999999+00:00"
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--version`` shows it and does nothing else."""
+    assert output_of(capsys, "--version") == f"flowalg {version('flowalg')}\n"
+
+
+def test_records_are_divided_into_micro_batches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--batch-rows`` and ``--every`` divide them; without either, many records are not as many micro-batches."""
+    options = TimelineOptions(processing_time="seen", watermark=Perfect(), every=None, ends=False)
+    inputs = [f"scores={folder / 'scores.csv'}"]
+
+    def sizes(options: TimelineOptions) -> list[int]:
+        (timeline,) = read_timelines(games.STANDINGS, inputs, options).values()
+        return [len(instant.elements) for instant in timeline]
+
+    assert sizes(options) == [1, 1, 1, 1, 1]
+    assert sizes(evolve(options, most=5)) == [1, 1, 1, 1, 1]
+    assert sizes(evolve(options, most=3)) == [2, 2, 1]
+    assert sizes(evolve(options, most=3, batch_rows=4)) == [4, 1]
+    run = (
+        "run",
+        "games:STANDINGS",
+        "--input",
+        "scores=scores.csv",
+        "--output",
+        "panes.csv",
+        *TIMES_AND_POLICY,
+    )
+    separate = output_of(capsys, *run)
+    together = output_of(capsys, *run, "--batch-rows", "5")
+    assert "panes" in separate
+    assert separate != together == output_of(capsys, *run, "--every", "1000 * hour")
+    error = output_of(capsys, *run, "--batch-rows", "5", "--every", "hour", code=2)
+    assert "--every must be omitted with --batch-rows; got 'hour'" in " ".join(error.split())
+    batch = ("run", "games:STANDINGS", "--input", "scores=scores.csv", "--output", "panes.csv")
+    error = output_of(capsys, *batch, "--batch-rows", "5", code=2)
+    assert "--batch-rows must be omitted with a batch, which has no --processing-time" in " ".join(
+        error.split()
+    )
 
 
 @pytest.mark.parametrize("on", ["local", "reference"])

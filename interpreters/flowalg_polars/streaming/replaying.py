@@ -9,13 +9,13 @@ import polars as pl
 from attrs import evolve
 from flowalg_columns.checks.streams import frame_without_policy
 
-from flowalg.data.errors import ArgumentError
 from flowalg.pipeline.nodes import SourceNode
 from flowalg.pipeline.outputs import require_outputs
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import sources_of
 from flowalg.runs.division import Replay, ReplayOptions
 from flowalg.runs.inputs import AnySource, inputs_by_name
+from flowalg_polars.frames.foreign import FRAME, ArrowStream, polars_frame
 from flowalg_polars.streaming.options import Options
 from flowalg_polars.streaming.query import MicroBatch, MicroBatches, Query
 from flowalg_polars.streaming.reading.inputs import (
@@ -30,7 +30,7 @@ from flowalg_polars.streaming.running import only_output
 
 A = TypeVar("A")
 
-ReplayInput: TypeAlias = "pl.DataFrame | pl.LazyFrame | StreamInput"
+ReplayInput: TypeAlias = "ArrowStream | pl.LazyFrame | StreamInput"
 """The recorded data of a source: a frame, or the input of a stream, all of whose data is replayed."""
 
 
@@ -105,25 +105,23 @@ def _in_order(node: SourceNode, replay_input: ReplayInput, replayed: Replay[Stre
     columns = dict(named_columns(stream))
     if replayed.micro_batch is not None:
         columns = {**columns_in(replayed.micro_batch), **columns}
-    frame = (
-        read_all(node, replay_input.data, tuple(columns.items()))
-        if isinstance(replay_input, StreamInput)
-        else replay_input.lazy()
-    )
+    if isinstance(replay_input, StreamInput):
+        frame = read_all(node, replay_input.data, tuple(columns.items()))
+    elif isinstance(replay_input, pl.LazyFrame):
+        frame = replay_input
+    else:
+        place = f"the input of source {node.name!r}"
+        frame = polars_frame(place, replay_input, f"{FRAME}, or a StreamInput").lazy()
     return in_order(node, stream, frame, replayed.division.period, replayed.micro_batch)
 
 
 def _stream_of(source: str, replay_input: object, replayed: Replay[StreamColumn]) -> StreamInput:
     """Returns the clock columns and the policy of a source's rows; the options replace those of its input."""
     watermark, processing_time = replayed.watermark, replayed.processing_time
-    if isinstance(replay_input, pl.DataFrame | pl.LazyFrame):
+    if not isinstance(replay_input, StreamInput):
         if watermark is None:
             raise frame_without_policy(source)
         return StreamInput(Frames(()), watermark, processing_time=processing_time)
-    if not isinstance(replay_input, StreamInput):
-        raise ArgumentError(
-            f"the input of source {source!r}", replay_input, "a Polars frame or a StreamInput"
-        )
     return evolve(
         replay_input,
         watermark=replay_input.watermark if watermark is None else watermark,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
+from attrs import evolve
 
 from flowalg import FlowalgError, Perfect
 from flowalg.errors import ArgumentError, UnsupportedError
@@ -26,11 +28,30 @@ from flowalg_tools.cli.why import explain_computation, explain_window
 
 app: Final = typer.Typer(
     name="flowalg",
-    help="The Dataflow Model: inspect pipelines, run them, and debug their runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+MOST_MICRO_BATCHES: Final = 1_000
+"""The most micro-batches of a run that does not say how its records are divided."""
+
+
+def _show_version(given: bool) -> None:  # as Typer calls it
+    if given:
+        print(f"flowalg {version('flowalg')}")
+        raise typer.Exit
+
+
+@app.callback()
+def flowalg(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """The Dataflow Model: inspect pipelines, run them, and debug their runs."""
+
 
 Pipeline = Annotated[
     str, typer.Argument(metavar="PIPELINE", help="A pipeline in a module, such as examples.flights:hourly.")
@@ -86,7 +107,7 @@ Every = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION",
-        help="The micro-batch interval: 'minute', '90 * second', '2 * hour'. Default: "
+        help="The micro-batch interval, in processing time: 'minute', '90 * second', '2 * hour'. Default: "
         "one for each processing time.",
     ),
 ]
@@ -302,8 +323,8 @@ def run(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="A stream reads this many records in each micro-batch, in order of processing time, such as 10000. "
-            "Default: all files at once.",
+            help="A micro-batch has this many records, in order of processing time, such as 10000. Default: at most "
+            "1,000 micro-batches; on Spark, all files at once.",
         ),
     ] = None,
 ) -> None:
@@ -311,6 +332,8 @@ def run(
 
     Example: flowalg run games:STANDINGS --input scores=scores.parquet --output panes.parquet
     """
+    if batch_rows is not None and every is not None:
+        raise ArgumentError("--every", every, "omitted with --batch-rows")
     match on:
         case "batch":
             reject_options(
@@ -325,7 +348,6 @@ def run(
             )
             run_batch(pipeline, inputs, output, dead_letters=dead_letters)
         case "streaming":
-            reject_options("--on streaming", every=every)
             policy = None if watermark is None else parse_policy(watermark, "--watermark")
             where = output.with_name(f"{output.name}.checkpoint") if checkpoint is None else checkpoint
             stream = SparkOptions(
@@ -337,12 +359,13 @@ def run(
                 unbounded=unbounded,
                 metrics=metrics,
                 batch_rows=batch_rows,
+                every=None if every is None else parse_duration(every, "--every"),
             )
             run_streaming(pipeline, inputs, output, stream)
         case _:
-            reject_options(
-                f"--on {on}", checkpoint=checkpoint, metrics=metrics or None, batch_rows=batch_rows
-            )
+            reject_options(f"--on {on}", checkpoint=checkpoint, metrics=metrics or None)
+            if processing_time is None:
+                reject_options("a batch, which has no --processing-time", batch_rows=batch_rows)
             options = timeline_options(
                 processing_time,
                 watermark,
@@ -352,6 +375,7 @@ def run(
                 source_watermark,
                 dead_letters=dead_letters,
             )
+            options = evolve(options, batch_rows=batch_rows, most=MOST_MICRO_BATCHES)
             run_in_process(on, pipeline, inputs, output, options)
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -132,15 +133,24 @@ def _read(
     return file.rows
 
 
-def write_batches(table: pa.Table, folder: Path, rows: int) -> None:
-    """Writes a table as Parquet files of some rows each, which a stream reads in this order."""
+def write_batches(table: pa.Table, folder: Path, starts: Sequence[int]) -> None:
+    """Writes a table as a Parquet file for each of some first rows, which a stream reads in this order."""
     from pyarrow import parquet
 
     folder.mkdir(parents=True)
-    for number in range(-(-table.num_rows // rows)):
+    for number, (start, end) in enumerate(pairwise([*starts, table.num_rows])):
         path = folder / f"{number:08}.parquet"
-        parquet.write_table(table.slice(number * rows, rows), path)
+        parquet.write_table(table.slice(start, end - start), path)
         os.utime(path, (number, number))  # a stream reads files in order of their times
+
+
+def starts_of_periods(table: pa.Table, column: str, every: timedelta) -> list[int]:
+    """Returns the first row of each period of a column of times, in whose order a table is."""
+    import polars as pl
+
+    micros = pl.Series(table.column(column)).dt.cast_time_unit("us").to_physical()
+    period = micros // (every // timedelta(microseconds=1))
+    return pl.arange(0, len(period), eager=True).filter(period.ne_missing(period.shift())).to_list()
 
 
 def write_output(pipeline: PCollection[A], output: Output[A], path: Path) -> None:

@@ -51,12 +51,16 @@ class FileOptions:
 class TimelineOptions(FileOptions):
     """How the records of a file become a timeline; ``every`` is the micro-batch interval.
 
-    With ``replay`` the timeline is instead that of a streaming run, from the metrics in the files of its output.
+    With ``batch_rows`` a micro-batch has so many records instead. Without either, each processing time is one of its
+    own; with ``most``, records are divided into so many micro-batches if they are more. With ``replay`` the timeline is
+    instead that of a streaming run, from the metrics in the files of its output.
     """
 
     watermark: WatermarkPolicy
     every: timedelta | None
     ends: bool
+    batch_rows: int | None = None
+    most: int | None = None
     replay: Path | None = None
 
     @property
@@ -213,13 +217,18 @@ def _from_file(
         if options.source_watermark is not None:
             column = read_optional_times(table, options.source_watermark, source.name)
             published = _by_record(records, column).__getitem__
+    records = [*good_records(source_node(source), records, bad)]
+    rows = options.batch_rows
+    if rows is None and options.every is None and options.most is not None and len(records) > options.most:
+        rows = -(-len(records) // options.most)
     return Timeline.from_records(
         source,
-        good_records(source_node(source), records, bad),
+        records,
         processing_time=lambda record: times[id(record)],
         published=None if published is None else lambda record: published(id(record)),
         watermark=options.watermark,
         every=options.every,
+        batch_rows=rows,
         ends=options.ends,
     )
 

@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -28,6 +28,7 @@ from flowalg_tools.cli.files import (
     read_table,
     report_dead_letters,
     require_extra,
+    starts_of_periods,
     write_batches,
     write_dead_letters,
     write_output,
@@ -62,7 +63,7 @@ class SparkOptions(FileOptions):
 
     The query keeps its state in ``checkpoint``; if the input is ``unbounded``, its windows stay open for the next run.
     With ``metrics`` it also writes the metrics of each stage and micro-batch. ``batch_rows`` is the number of records
-    of each micro-batch, if the records are divided.
+    of each micro-batch, or ``every`` its period of processing time, if the records are divided.
     """
 
     watermark: WatermarkPolicy | None
@@ -70,6 +71,12 @@ class SparkOptions(FileOptions):
     unbounded: bool
     metrics: bool
     batch_rows: int | None = None
+    every: timedelta | None = None
+
+    @property
+    def divides(self) -> bool:
+        """Whether the records are divided into micro-batches."""
+        return self.batch_rows is not None or self.every is not None
 
 
 def run_in_process(
@@ -232,8 +239,8 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
         )
     for source, path in paths.items():  # before Java starts
         _format_of_input(source, path)
-    if options.batch_rows is not None:
-        paths = _divide(paths, options, options.batch_rows)
+    if options.divides:
+        paths = _divide(paths, options)
     with spark_session() as session:
         from flowalg_columns.panes import METRICS_COLUMN
         from flowalg_spark import check_checkpoint, streaming
@@ -251,21 +258,27 @@ def run_streaming(pipeline: str, inputs: Sequence[str], output: Path, options: S
     show(f"{count:,} {_kind_of(loaded)} and drops{letters} are in the files of {output}")
 
 
-def _divide(
-    paths: Mapping[Source[object], Path], options: SparkOptions, batch_rows: int
-) -> dict[Source[object], Path]:
+def _divide(paths: Mapping[Source[object], Path], options: SparkOptions) -> dict[Source[object], Path]:
     """Divides the records of each source, in order of processing time, into files of a micro-batch each."""
     folder = options.checkpoint / "batches"
     if folder.exists():
         valid = "omitted when a run continues, since its records have been divided already"
-        raise ArgumentError("--batch-rows", batch_rows, valid)
+        if options.batch_rows is not None:
+            raise ArgumentError("--batch-rows", options.batch_rows, valid)
+        raise ArgumentError("--every", str(options.every), valid)
+    if options.every is not None and options.processing_time is None:
+        raise ArgumentError("--processing-time", None, "the column whose periods --every divides")
     divided = {}
     for source, path in paths.items():
         table = read_table(source, path, *options.times)
         if options.processing_time is not None:
             table = table.sort_by(options.processing_time)
         divided[source] = folder / source.name
-        write_batches(table, divided[source], batch_rows)
+        if options.every is not None and options.processing_time is not None:
+            starts = starts_of_periods(table, options.processing_time, options.every)
+        else:
+            starts = [*range(0, table.num_rows, options.batch_rows or 1)]
+        write_batches(table, divided[source], starts)
     return divided
 
 
@@ -373,7 +386,7 @@ def _stream(session: SparkSession, source: Source[object], path: Path, options: 
         format=_format_of_input(source, path),
         columns=dict.fromkeys(options.times, datetime),
         dead_letters=options.dead_letters,
-        per_batch=1 if is_file or options.batch_rows is not None else None,
+        per_batch=1 if is_file or options.divides else None,
     )
 
 

@@ -73,7 +73,10 @@ def recommend(
             tick=grid.tick,
         )
         advice = choices.recommendation(late=late, dropped=dropped)
-    show(f"{len(records):,} records in {windows}\n\n{choices.table()}\n\n{advice}", {"*": "bold"})
+    show(
+        f"{len(records):,} records of {first.label} in {windows}\n\n{choices.table()}\n\n{advice}",
+        {"*": "bold"},
+    )
     if output is not None:
         with spinner("drawing"):
             output.parent.mkdir(parents=True, exist_ok=True)
