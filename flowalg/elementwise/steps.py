@@ -30,8 +30,11 @@ class _Step:
 
     @cached_property
     def label(self) -> str:
-        """The transform as messages name it; kept, because it is read for each element."""
-        return "/".join((*self.scope, f"{self.name}({describe_function(user_call(self.function).f)})"))
+        """The transform as messages name it, with the function of a user; kept, since it is read for each element."""
+        function = user_call(self.function).f
+        is_own = str(getattr(function, "__module__", None)).startswith("flowalg.")
+        own = self.name if is_own else f"{self.name}({describe_function(function)})"
+        return "/".join((*self.scope, own))
 
 
 @frozen

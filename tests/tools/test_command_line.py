@@ -136,7 +136,7 @@ def test_explain_prints_the_explanation(capsys: pytest.CaptureFixture[str]) -> N
     """``flowalg explain`` prints ``explain(pipeline)`` and the number of functions that run inside Spark."""
     printed = output_of(capsys, "explain", "games:STANDINGS")
     assert printed.startswith(explain(games.STANDINGS))
-    assert printed.endswith("Functions of steps: all 2 run inside Spark, as columns.\n")
+    assert printed.endswith("Functions of steps: all 2 run inside the engines, as columns.\n")
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])

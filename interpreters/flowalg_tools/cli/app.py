@@ -122,7 +122,7 @@ Unbounded = Annotated[
 
 @app.command()
 def explain(pipeline: Pipeline) -> None:
-    """Show a pipeline: its types, triggers and hazards, and how many functions Spark runs in Python.
+    """Show a pipeline: its types, triggers and hazards, and how many functions run in Python.
 
     Example: flowalg explain games:STANDINGS
     """

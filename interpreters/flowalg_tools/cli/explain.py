@@ -14,7 +14,7 @@ _STYLES = {"!": "yellow", ">": "bold", "fires": "cyan", "each pane is": "cyan", 
 
 
 def explain_pipeline(pipeline: str) -> None:
-    """Prints the steps of a pipeline, its hazards, and how many of its functions run inside Spark."""
+    """Prints the steps of a pipeline, its hazards, and how many of its functions run inside the engines."""
     loaded = load_pipeline(pipeline)
     show(explain(loaded), _STYLES)
     show(_count_lifted(loaded))
@@ -24,10 +24,8 @@ def _count_lifted(pipeline: PCollection[object]) -> str:
     functions = list(_are_lifted(pipeline))
     lifted = sum(functions)
     if lifted == len(functions):
-        return f"Functions of steps: all {lifted} run inside Spark, as columns."
-    return (
-        f"Functions of steps: {lifted} run inside Spark, as columns, and {len(functions) - lifted} in Python."
-    )
+        return f"Functions of steps: all {lifted} run inside the engines, as columns."
+    return f"Functions of steps: {lifted} run inside the engines, as columns, and {len(functions) - lifted} in Python."
 
 
 def _are_lifted(pipeline: PCollection[object]) -> Iterator[bool]:
