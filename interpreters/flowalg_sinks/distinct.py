@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from flowalg.data.errors import ArgumentError
+from flowalg_sinks.databases.duckdb import DuckDB
+from flowalg_sinks.databases.sqlite import SQLite
 from flowalg_sinks.drops import drop_table
-from flowalg_sinks.sqlite import SQLite
 
 TableOfTarget: TypeAlias = tuple[object, str]
 """A target and the name of a table in it."""
@@ -38,5 +39,7 @@ def require_distinct_tables(outputs: Mapping[str, Iterable[TableOfTarget]]) -> N
 
 
 def _place(target: object, table: str) -> TableOfTarget:
-    """Returns what is equal for names of one table: SQLite ignores the case of names, and a file has many paths."""
-    return (os.path.realpath(target.path), table.lower()) if isinstance(target, SQLite) else (target, table)
+    """Returns what is equal for names of one table: files have many paths, and their databases ignore case."""
+    if isinstance(target, SQLite | DuckDB):
+        return os.path.realpath(target.path), table.lower()
+    return target, table

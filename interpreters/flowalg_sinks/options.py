@@ -7,8 +7,8 @@ from flowalg_columns.output_elements import require_free_names
 from flowalg.data.errors import ArgumentError, hidden, require_name
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
+from flowalg_sinks.databases.statements import PROGRESS
 from flowalg_sinks.pane_columns import require_element_shape
-from flowalg_sinks.statements import PROGRESS
 from flowalg_sinks.target import Target
 
 

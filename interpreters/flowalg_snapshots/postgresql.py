@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from attrs import field, frozen
-from flowalg_sinks.connecting import connect, driver, require_conninfo
+from flowalg_sinks.databases.connecting import connect, driver, require_conninfo
 
 from flowalg.data.errors import ArgumentError
 from flowalg_snapshots.snapshots import ReadRows
@@ -34,7 +34,7 @@ class _Query:
 def postgresql_rows(conninfo: str, query: str) -> ReadRows:
     """Returns a function that returns the rows of a query, by a new connection, for ``Snapshots``.
 
-    ``conninfo`` is a connection string or URI of libpq. Needs ``flowalg[postgresql]``.
+    ``conninfo`` is a connection string or URI of libpq. Needs ``flowalg[spark,postgresql]``.
 
     Example::
 

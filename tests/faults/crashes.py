@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, cast
 
 import flowalg_polars.streaming.storage.checkpoint as checkpoints
-import flowalg_sinks.sqlite
+import flowalg_sinks.databases.sqlite
 from attrs import define, frozen
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Files, StreamInput
@@ -115,7 +115,7 @@ class Injector:
         connection = type(
             "Injected", (sqlite3.Connection,), {"execute": self._sql(), "executemany": self._sql_many()}
         )
-        _replace(flowalg_sinks.sqlite, "sqlite3", _Module(partial(connect, factory=connection)))
+        _replace(flowalg_sinks.databases.sqlite, "sqlite3", _Module(partial(connect, factory=connection)))
 
     def _system(
         self, name: str, function: Callable[..., object], *arguments: object, **options: object

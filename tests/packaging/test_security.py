@@ -26,7 +26,7 @@ from attrs import frozen
 from flowalg_polars import batch, streaming
 from flowalg_polars.frames.pane_frame import collect
 from flowalg_sinks import PostgreSQL, SQLite
-from flowalg_sinks.statements import quote
+from flowalg_sinks.databases.statements import quote
 from flowalg_tools.cli.expressions import (
     evaluate,
     parse_duration,

@@ -17,9 +17,9 @@ from attrs import asdict
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_sinks import SQLite
+from flowalg_sinks.databases.postgresql import PostgreSQL
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_sink import PaneSink
-from flowalg_sinks.postgresql import PostgreSQL
 
 from flowalg import Accumulation, AtCount, AtWatermark, BoundedOutOfOrderness, Sessions, Sum
 from tests.support.scores import NOON, SCORES, Score

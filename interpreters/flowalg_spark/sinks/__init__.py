@@ -3,13 +3,15 @@
 ``upsert`` maintains a table of the current values: the latest value of each key and window that is not retracted.
 ``changelog`` appends every pane, and ``late_data`` every element that was dropped. They return a function for
 ``writeStream.foreachBatch``, and ``route`` makes one of several, for the outputs of ``streaming.compile``. They write
-to a ``Target``: ``SQLite``, ``PostgreSQL``, or any class with its six methods. The rows of a micro-batch and its number
-are one transaction of the target, so a micro-batch that Spark repeats changes nothing. Tables of ``Delta`` and
-``Iceberg``, except of late data, are written by Spark itself, and each micro-batch is one version of a table.
+to a ``Target``: ``SQLite``, ``DuckDB``, ``PostgreSQL``, or any class with its six methods. The rows of a micro-batch
+and its number are one transaction of the target, so a micro-batch that Spark repeats changes nothing. Tables of
+``Delta`` and ``Iceberg``, except of late data, are written by Spark itself, and each micro-batch is one version of a
+table.
 """
 
-from flowalg_sinks.postgresql import PostgreSQL
-from flowalg_sinks.sqlite import SQLite
+from flowalg_sinks.databases.duckdb import DuckDB
+from flowalg_sinks.databases.postgresql import PostgreSQL
+from flowalg_sinks.databases.sqlite import SQLite
 from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 
@@ -27,6 +29,7 @@ __all__ = [
     "Changelog",
     "Column",
     "Delta",
+    "DuckDB",
     "Iceberg",
     "Lakehouse",
     "LakehouseChangelog",

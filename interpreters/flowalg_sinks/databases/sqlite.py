@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, cast
 from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, local_path
-from flowalg_sinks.statements import (
+from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
     column_list,

@@ -13,8 +13,8 @@ from attrs import field, frozen
 
 from flowalg.data.errors import ArgumentError, ElementError, format_value
 from flowalg.data.time import duration_of
-from flowalg_sinks.connecting import connect, driver, reason_of, require_conninfo, server_name
-from flowalg_sinks.statements import (
+from flowalg_sinks.databases.connecting import connect, driver, reason_of, require_conninfo, server_name
+from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
     column_list,

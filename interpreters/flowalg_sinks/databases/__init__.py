@@ -1,0 +1,1 @@
+"""Databases as targets of sinks."""
