@@ -40,8 +40,9 @@ from flowalg.combiners import ToSet
 from flowalg.errors import FlowalgError
 from tests.differential.comparing import Comparer
 from tests.polars.test_streams import stream_of
+from tests.support import deployed
 from tests.support.scores import SCORES, Score, minute
-from tests.support.versions import MINUTE, PLACES, Field, Settings, Version
+from tests.support.versions import MINUTE, PLACES, Field, Settings, Version, is_enum
 
 
 class Kind(Enum):
@@ -65,7 +66,8 @@ class OtherKinds(Enum):
     LOW = "low"
 
 
-MoreKinds.__name__ = OtherKinds.__name__ = Kind.__name__
+for _kind in (Kind, MoreKinds, OtherKinds):  # each is the same class of another version
+    _kind.__module__, _kind.__name__, _kind.__qualname__ = deployed.__name__, Kind.__name__, Kind.__name__
 
 
 @frozen
@@ -292,7 +294,11 @@ def _changed_version(draw: st.DrawFn, before: Version, version: Version, kinds: 
     match way:
         case "widen" if number is not None and fields[number].name in of_kind:
             kind, value = draw(st.sampled_from(TYPES[of_kind[fields[number].name]]))
-            fields[number] = evolve(fields[number], type=kind, value=value)
+            changed = [number]
+            if is_enum(fields[number].type):  # a version has one enum of this name
+                changed = [at for at, field in enumerate(fields) if is_enum(field.type)]
+            for at in changed:
+                fields[at] = evolve(fields[at], type=kind, value=value)
         case "add":
             name, (kind, default) = f"g{len(fields)}", draw(st.sampled_from(_DEFAULTS))
             fields.append(Field(name, kind, lambda n: default, default))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from enum import Enum
 from typing import Annotated, Any, Final, TypeAlias
 
 import attrs
@@ -78,6 +79,11 @@ def record_class(name: str, fields: Sequence[Field]) -> type[Any]:
     return cls
 
 
+def is_enum(kind: object) -> bool:
+    """Returns whether a type of fields is an enum."""
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
 @frozen
 class Version:
     """A version of the class ``Item``, under a name.
@@ -101,15 +107,26 @@ class Version:
         item = record_class(self.name, self.ordered)
         if self.renamed_from is not None:
             RenamedFrom(f"{deployed.__name__}:{self.renamed_from}")(item)
+        enum = next((field.type for field in self.fields if is_enum(field.type)), None)
         if self.converts is not None:
-            old = record_class(f"{self.name}Before", self.converts)
+            # The class of earlier items has the enum of this version.
+            old_enum = next((field.type for field in self.converts if is_enum(field.type)), None)
+            enum = enum or old_enum
+            converts = [
+                attrs.evolve(field, type=enum) if is_enum(field.type) else field for field in self.converts
+            ]
+            old = record_class(f"{self.name}Before", converts)
             setattr(deployed, f"{self.name}Before", old)
             evolves(old, item, lambda value: item(**self._converted(value)))
         setattr(deployed, self.name, item)
+        if enum is not None:
+            setattr(deployed, enum.__name__, enum)
         try:
             yield item
         finally:
             delattr(deployed, self.name)
+            if enum is not None:
+                delattr(deployed, enum.__name__)
             class_marks._EARLIER.clear()
 
     def _converted(self, old: AnyItem) -> dict[str, Any]:
