@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final, cast
 
-from flowalg_sinks.tables import Cell, CellKind, Column, Row
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row
 
 from flowalg.data.json_text import Json, dump_json, encode_scalar
 

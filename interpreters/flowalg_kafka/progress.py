@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from attrs import asdict, field, frozen
-from flowalg_sinks.tables import Table
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.tables import Table
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 
 from flowalg.data.errors import SchemaMismatchError
 from flowalg_kafka.client import Admin, Connection, Topic

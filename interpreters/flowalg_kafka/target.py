@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from attrs import define, field, frozen
-from flowalg_sinks.tables import Row, Table
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.tables import Row, Table
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 
 from flowalg.data.errors import ArgumentError
 from flowalg_kafka.cells import decode_cells, encode_cells

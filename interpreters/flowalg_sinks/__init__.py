@@ -10,9 +10,9 @@ from flowalg_sinks.changelogs import Changelog, LateData, changelog, late_data
 from flowalg_sinks.databases.duckdb import DuckDB
 from flowalg_sinks.databases.postgresql import PostgreSQL
 from flowalg_sinks.databases.sqlite import SQLite
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
+from flowalg_sinks.databases.target import SinkError, Target, Transaction, WrittenBatch
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
-from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
-from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
 from flowalg_sinks.upserting import Upsert, upsert
 
 __all__ = [

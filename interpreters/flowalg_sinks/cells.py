@@ -17,7 +17,7 @@ from returns.maybe import Maybe
 
 from flowalg.data import shapes
 from flowalg.data.json_text import strip_zeros
-from flowalg_sinks.tables import Cell, CellKind, Column, Row
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row
 
 _KINDS: Final[dict[shapes.Scalar, CellKind]] = {
     shapes.BOOLEAN: CellKind.BOOLEAN,

@@ -13,6 +13,8 @@ from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output
 from flowalg_sinks.cells import element_columns, to_cells
+from flowalg_sinks.databases.tables import CellKind, Column, Row, Table
+from flowalg_sinks.databases.target import Target
 from flowalg_sinks.drops import late_rows
 from flowalg_sinks.options import require_options, require_target
 from flowalg_sinks.pane_columns import (
@@ -25,8 +27,6 @@ from flowalg_sinks.pane_columns import (
     window_cells,
 )
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
-from flowalg_sinks.tables import CellKind, Column, Row, Table
-from flowalg_sinks.target import Target
 
 _CHANGE: Final = Column("change", CellKind.TEXT)
 _LATE_COLUMNS: Final = (

@@ -15,10 +15,10 @@ from flowalg.data.kv import KV
 from flowalg.data.shapes import RecordOf
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.pipeline.structure import last_groupings
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
+from flowalg_sinks.databases.target import Transaction, WrittenBatch
 from flowalg_sinks.exactly_once import require_written
 from flowalg_sinks.pane_columns import BATCH_COLUMNS, WINDOW_COLUMNS
-from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
-from flowalg_sinks.target import Transaction, WrittenBatch
 
 _COLUMNS: Final = (
     *BATCH_COLUMNS,

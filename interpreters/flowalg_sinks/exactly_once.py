@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
+from flowalg_sinks.databases.target import SinkError, Target, Transaction, WrittenBatch
 
 
 def write_once(

@@ -8,8 +8,8 @@ from flowalg.data.errors import ArgumentError, hidden, require_name
 from flowalg.pipeline.outputs import emits_panes
 from flowalg.pipeline.pcollection import PCollection
 from flowalg_sinks.databases.statements import PROGRESS
+from flowalg_sinks.databases.target import Target
 from flowalg_sinks.pane_columns import require_element_shape
-from flowalg_sinks.target import Target
 
 
 def require_target(target: object) -> None:

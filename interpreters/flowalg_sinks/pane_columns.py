@@ -11,7 +11,7 @@ from flowalg.data.time import EventTime, ProcessingTime
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.panes import Pane
 from flowalg.windows.window import Window
-from flowalg_sinks.tables import CellKind, Column, Row
+from flowalg_sinks.databases.tables import CellKind, Column, Row
 
 WINDOW_COLUMNS: Final = (Column("window_start", CellKind.TIMESTAMP), Column("window_end", CellKind.TIMESTAMP))
 PANE_COLUMNS: Final = (

@@ -11,10 +11,10 @@ from attrs import evolve, field, frozen
 
 from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.output import Output
+from flowalg_sinks.databases.tables import Row, Table
+from flowalg_sinks.databases.target import Target, Transaction, WrittenBatch
 from flowalg_sinks.drops import drop_rows, drop_table, prepare_drops
 from flowalg_sinks.exactly_once import require_written, write_once
-from flowalg_sinks.tables import Row, Table
-from flowalg_sinks.target import Target, Transaction, WrittenBatch
 
 A_co = TypeVar("A_co", covariant=True)
 

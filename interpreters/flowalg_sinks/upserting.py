@@ -17,6 +17,8 @@ from flowalg.pipeline.pcollection import PCollection
 from flowalg.runs.current import current_by
 from flowalg.runs.panes import Pane
 from flowalg_sinks.cells import element_columns, field_columns, field_of, to_cells
+from flowalg_sinks.databases.tables import CellKind, Column, Row, Table
+from flowalg_sinks.databases.target import Target
 from flowalg_sinks.options import require_options, require_target
 from flowalg_sinks.pane_columns import (
     PANE_COLUMNS,
@@ -26,8 +28,6 @@ from flowalg_sinks.pane_columns import (
     window_cells,
 )
 from flowalg_sinks.pane_sink import PaneSink, SinkBatch
-from flowalg_sinks.tables import CellKind, Column, Row, Table
-from flowalg_sinks.target import Target
 from flowalg_sinks.upsertable import preserves_keys, require_upsertable
 
 KEY_TEXT: Final = Column("key_json", CellKind.TEXT)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 pytest.importorskip("confluent_kafka", reason="Kafka needs the package confluent-kafka: flowalg[kafka]")
 
 from flowalg_kafka.cells import decode_cells, encode_cells
-from flowalg_sinks.tables import Cell, CellKind, Column
+from flowalg_sinks.databases.tables import Cell, CellKind, Column
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 cells: dict[CellKind, st.SearchStrategy[Cell]] = {

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 import duckdb
+import flowalg_polars
 import flowalg_reference as reference
 import pandas as pd
 import polars as pl
@@ -99,6 +100,19 @@ def test_a_table_without_types_of_arrow_is_an_error() -> None:
         ArgumentError, match="measured.*a table whose columns have types of Arrow.*column name"
     ):
         batch.run(MEASURED, {MEASURED: pd.DataFrame({"name": ["a", object()]})})
+
+
+def test_the_output_of_any_run_is_a_frame() -> None:
+    """Panes and elements have the columns and the rows of the compiled frame."""
+    compiled = batch.compile(BY_TEAM, {SCORES: FRAME}, time=minute(0)).collect()
+    run = reference.run_batch(BY_TEAM, {SCORES: ROWS}, time=minute(0))
+    frame = flowalg_polars.output_frame(BY_TEAM, run)
+    assert frame.columns == compiled.columns
+    assert sorted(map(repr, frame.to_dicts())) == sorted(map(repr, compiled.to_dicts()))
+    assert frame.to_pandas()["key"].to_list() == ["a", "b"]
+    elements = reference.run_batch(SCORES, {SCORES: ROWS}, time=minute(0))
+    rows = batch.compile(SCORES, {SCORES: FRAME}, time=minute(0)).collect()
+    assert flowalg_polars.output_frame(SCORES, elements).equals(rows)
 
 
 WRONG: Final[dict[str, tuple[Callable[[], object], str]]] = {

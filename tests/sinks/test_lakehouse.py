@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 from flowalg_columns.json_text import encode_json
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 from flowalg_spark import batch, record_table
 from flowalg_spark.sinks import (
     Delta,

@@ -20,7 +20,7 @@ from attrs import asdict
 from flowalg_polars import streaming
 from flowalg_polars.streaming import Frames, StreamInput
 from flowalg_sinks import PostgreSQL, SinkError, SQLite
-from flowalg_sinks.tables import CellKind, Column, Table
+from flowalg_sinks.databases.tables import CellKind, Column, Table
 from psycopg.conninfo import make_conninfo
 
 from flowalg import BoundedOutOfOrderness, FixedWindows, Sum

@@ -8,7 +8,7 @@ from typing import assert_never, cast
 from flowalg_columns.json_text import decode_json
 from flowalg_columns.layout import Branch, Layout, layout_of
 from flowalg_columns.records import build_records
-from flowalg_sinks.tables import Cell, Row
+from flowalg_sinks.databases.tables import Cell, Row
 from returns.maybe import Nothing, Some
 
 from flowalg.data.shapes import EnumOf, MaybeOf, OptionalOf, RecordOf, Scalar, Shape, SumOf, TupleOf

@@ -1,1 +1,1 @@
-"""Databases as targets of sinks."""
+"""Tables as values, and the databases that are targets of sinks."""

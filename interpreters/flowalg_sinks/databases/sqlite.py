@@ -25,8 +25,8 @@ from flowalg_sinks.databases.statements import (
     require_columns,
     written_batch,
 )
-from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

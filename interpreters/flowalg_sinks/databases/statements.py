@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table, require_same_columns
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table, require_same_columns
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 
 PROGRESS: Table = Table(
     "flowalg_sinks",

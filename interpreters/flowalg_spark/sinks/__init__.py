@@ -12,8 +12,8 @@ table.
 from flowalg_sinks.databases.duckdb import DuckDB
 from flowalg_sinks.databases.postgresql import PostgreSQL
 from flowalg_sinks.databases.sqlite import SQLite
-from flowalg_sinks.tables import Cell, CellKind, Column, Row, Table
-from flowalg_sinks.target import SinkError, Target, Transaction, WrittenBatch
+from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
+from flowalg_sinks.databases.target import SinkError, Target, Transaction, WrittenBatch
 
 from flowalg_spark.sinks.delta import Delta
 from flowalg_spark.sinks.foreach_batch import Changelog, LateData, Upsert, changelog, late_data, upsert

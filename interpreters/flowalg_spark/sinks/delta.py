@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Final
 
 from attrs import asdict, field, frozen
-from flowalg_sinks.target import WrittenBatch
+from flowalg_sinks.databases.target import WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 

@@ -7,8 +7,8 @@ from typing import overload
 
 import flowalg_sinks
 from attrs import field, frozen
+from flowalg_sinks.databases.target import Target
 from flowalg_sinks.pane_sink import PaneSink
-from flowalg_sinks.target import Target
 from pyspark.sql import DataFrame
 
 from flowalg.pipeline.pcollection import PCollection

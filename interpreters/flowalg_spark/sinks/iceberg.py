@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from attrs import asdict, field, frozen
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from attrs import define, evolve, field
-from flowalg_sinks.target import WrittenBatch
+from flowalg_sinks.databases.target import WrittenBatch
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Final, NoReturn
 
 from attrs import frozen
-from flowalg_sinks.tables import require_same_columns
-from flowalg_sinks.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.tables import require_same_columns
+from flowalg_sinks.databases.target import SinkError, WrittenBatch
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 

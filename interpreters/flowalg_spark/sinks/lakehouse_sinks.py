@@ -12,12 +12,12 @@ from attrs import evolve, field, frozen
 from flowalg_columns.layout import fields_in
 from flowalg_sinks.cells import element_columns, field_columns
 from flowalg_sinks.changelogs import changelog_table
+from flowalg_sinks.databases.tables import Table
+from flowalg_sinks.databases.target import WrittenBatch
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.exactly_once import is_repetition, require_next_batch, require_written
 from flowalg_sinks.options import require_options
 from flowalg_sinks.pane_columns import PANE_COLUMNS, WINDOW_COLUMNS, require_element_shape
-from flowalg_sinks.tables import Table
-from flowalg_sinks.target import WrittenBatch
 from flowalg_sinks.upsertable import require_upsertable
 from flowalg_sinks.upserting import key_fields
 from pyspark.sql import DataFrame, SparkSession

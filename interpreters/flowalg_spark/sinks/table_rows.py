@@ -13,8 +13,8 @@ from flowalg_columns.layout import layout_of, leaf_columns, leaves
 from flowalg_columns.output_elements import DROP_WINDOW
 from flowalg_columns.panes import METRICS_COLUMN
 from flowalg_sinks.cells import element_columns
+from flowalg_sinks.databases.tables import CellKind, Table
 from flowalg_sinks.pane_columns import require_element_shape
-from flowalg_sinks.tables import CellKind, Table
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 

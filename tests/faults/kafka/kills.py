@@ -13,8 +13,8 @@ import flowalg_reference as reference
 from attrs import evolve
 from flowalg_kafka.client import connection_of
 from flowalg_kafka.fetching import fetch_all
+from flowalg_sinks.databases.tables import Cell
 from flowalg_sinks.drops import drop_table
-from flowalg_sinks.tables import Cell
 
 from tests.components.broker import Broker
 from tests.faults.harness import Fault, Moment, QueryFailed, finish, kill

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from attrs import define, field
 from flowalg_kafka import Kafka
 from flowalg_sinks import PostgreSQL
-from flowalg_sinks.tables import Cell, Table
+from flowalg_sinks.databases.tables import Cell, Table
 
 SHOWN = 5
 

@@ -10,9 +10,9 @@ import flowalg_sinks
 from attrs import frozen
 from flowalg_kafka import Kafka, KafkaInput
 from flowalg_polars import streaming
+from flowalg_sinks.databases.tables import Row
 from flowalg_sinks.drops import drop_table
 from flowalg_sinks.pane_sink import PaneSink
-from flowalg_sinks.tables import Row
 
 from flowalg import KV, BoundedOutOfOrderness, PCollection
 from tests.faults.kafka.avro import AVRO

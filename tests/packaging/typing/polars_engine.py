@@ -17,6 +17,7 @@ from flowalg_polars import (
     batch,
     collect,
     collect_elements,
+    output_frame,
     replay,
     streaming,
 )
@@ -51,6 +52,7 @@ def batches(
     assert_type(batch.run(totals, {flights: frame}), Run[KV[str, int]])
     assert_type(batch.run(both, {flights: "flights.parquet"})[names], Output[str])
     assert_type(collect_elements(names, frame), tuple[OutputElement[str], ...])
+    assert_type(output_frame(names, batch.run(names, {})), pl.DataFrame)
     assert_type(batch.compile(totals, {flights: frame}, dead_letters=True), PaneFrame[KV[str, int]])
     assert_type(collect(totals, panes), tuple[Pane[KV[str, int]], ...])
 

@@ -36,6 +36,7 @@ from flowalg_spark import (
 from flowalg_spark.sinks import (
     Changelog,
     Delta,
+    DuckDB,
     Iceberg,
     Lakehouse,
     LakehouseChangelog,
@@ -219,6 +220,7 @@ def sinks(totals: PCollection[KV[str, int]], names: PCollection[str]) -> None:
     assert_type(upsert(totals, SQLite("panes.db"), table="totals"), Upsert)
     assert_type(upsert(names, CustomTarget(), table="names", by=["value"], query="names", since=3), Upsert)
     assert_type(changelog(totals, PostgreSQL("dbname=panes"), table="log"), Changelog)
+    assert_type(changelog(totals, DuckDB("panes.duckdb"), table="log"), Changelog)
     assert_type(changelog(totals, CustomTarget(), table="log", query="names", since=3), Changelog)
 
 

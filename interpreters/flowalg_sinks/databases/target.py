@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from attrs import frozen
 
 from flowalg.data.errors import FlowalgError
-from flowalg_sinks.tables import Row, Table
+from flowalg_sinks.databases.tables import Row, Table
 
 
 class SinkError(FlowalgError, RuntimeError):
