@@ -77,10 +77,6 @@ class RecordClass:
 
     def make(self, fields: Mapping[str, object]) -> object:
         """Returns the record with some values of its attributes."""
-        if issubclass(self.cls, tuple):
-            items: list[Any] = [fields[each.name] for each in self.attributes]
-            named: object = self.cls(*items)
-            return named
         record: object = self.cls(
             **{each.argument: fields[each.name] for each in self.attributes if each.argument is not None}
         )

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from os import PathLike, path
+from os import PathLike
+from os.path import realpath
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, MissingExtraError, local_path
+from flowalg.data.errors import MissingExtraError
 from flowalg.data.values import canonical_decimal
+from flowalg_sinks.databases.database_files import file_path, last_batch_in, unusable
 from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
@@ -25,10 +27,9 @@ from flowalg_sinks.databases.statements import (
     progress_row,
     quote,
     require_columns,
-    written_batch,
 )
 from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
-from flowalg_sinks.databases.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.target import WrittenBatch
 
 if TYPE_CHECKING:
     import duckdb
@@ -63,8 +64,8 @@ FROM duckdb_columns() WHERE table_name = $name AND database_name = current_datab
 """
 
 
-def _path(database: str | PathLike[str]) -> str:
-    return ":memory:" if database == ":memory:" else local_path("DuckDB.path", database)
+def _path(path: str | PathLike[str]) -> str:
+    return file_path("DuckDB.path", path)
 
 
 @frozen
@@ -78,9 +79,6 @@ class DuckDB:
     path: str = field(converter=_path)
 
     def __attrs_post_init__(self) -> None:
-        if self.path == ":memory:":
-            why = "a database in memory does not outlive a transaction"
-            raise ArgumentError("DuckDB.path", self.path, "the path of a file", why=why)
         driver()
 
     @contextmanager
@@ -113,19 +111,14 @@ class DuckDB:
     @property
     def _lock(self) -> Lock:
         """The lock of the file in this process, in which transactions on one file do not wait for each other."""
-        return _LOCKS.setdefault(path.realpath(self.path), Lock())
+        return _LOCKS.setdefault(realpath(self.path), Lock())
 
     @contextmanager
     def _naming_errors(self, action: str) -> Iterator[None]:
         try:
             yield
         except driver().Error as error:
-            message = f"the database {self.path} cannot be {action}: {error}"
-            if action == "written":
-                message += (
-                    "; nothing of this batch was written: when the cause is removed, start the query again"
-                )
-            raise SinkError(message) from error
+            raise unusable(self.path, action, error) from error
 
     @contextmanager
     def _connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -168,25 +161,13 @@ class DuckDBTransaction:
     path: str
 
     def last_batch(self, table: str) -> WrittenBatch | None:
-        """Returns the last batch of a table. Other writers of the file wait already.
-
-        Raises ``SinkError`` if it was written under a name that differs in case, which is the same table in DuckDB.
-        """
+        """Returns the last batch of a table, as ``last_batch_in``. Other writers of the file wait already."""
         self.prepare(PROGRESS)
         rows = self.connection.execute(
             f"SELECT {column_list(PROGRESS.columns)} FROM {PROGRESS.name} WHERE lower(table_name) = lower($name)",
             {"name": table},
         ).fetchall()
-        if not rows:
-            return None
-        ((name, *cells),) = rows
-        last = written_batch(cells)
-        if name != table:
-            raise SinkError(
-                f"the table {table!r} is the table {name!r}, since names in DuckDB ignore case, and it has batch "
-                f"{last.batch} of streaming query {last.query}; write to another table, or use the name {name!r}"
-            )
-        return last
+        return last_batch_in(rows, table, "DuckDB")
 
     def record_batch(self, table: str, batch: WrittenBatch) -> None:
         """Records a batch as the last one of a table."""

@@ -13,7 +13,8 @@ from typing import Final, TypeAlias, cast
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, local_path
+from flowalg.data.errors import ArgumentError
+from flowalg_sinks.databases.database_files import file_path, last_batch_in, unusable
 from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
@@ -23,10 +24,9 @@ from flowalg_sinks.databases.statements import (
     progress_row,
     quote,
     require_columns,
-    written_batch,
 )
 from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
-from flowalg_sinks.databases.target import SinkError, WrittenBatch
+from flowalg_sinks.databases.target import WrittenBatch
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -51,7 +51,7 @@ _TYPES: Final[dict[CellKind, str]] = {
 
 
 def _path(path: str | PathLike[str]) -> str:
-    return ":memory:" if path == ":memory:" else local_path("SQLite.path", path)
+    return file_path("SQLite.path", path)
 
 
 @frozen
@@ -59,11 +59,6 @@ class SQLite:
     """A database file, which is created if it does not exist. Only one transaction writes to it at a time."""
 
     path: str = field(converter=_path)
-
-    def __attrs_post_init__(self) -> None:
-        if self.path == ":memory:":
-            why = "a database in memory does not outlive a transaction"
-            raise ArgumentError("SQLite.path", self.path, "the path of a file", why=why)
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:
@@ -96,12 +91,7 @@ class SQLite:
         try:
             yield
         except sqlite3.Error as error:
-            message = f"the database {self.path} cannot be {action}: {error}"
-            if action == "written":
-                message += (
-                    "; nothing of this batch was written: when the cause is removed, start the query again"
-                )
-            raise SinkError(message) from error
+            raise unusable(self.path, action, error) from error
 
     def _connect(self) -> sqlite3.Connection:
         # With isolation_level=None, Python does not begin transactions implicitly.
@@ -116,25 +106,13 @@ class SQLiteTransaction:
     path: str
 
     def last_batch(self, table: str) -> WrittenBatch | None:
-        """Returns the last batch of a table. Other writers of the file wait already.
-
-        Raises ``SinkError`` if it was written under a name that differs in case, which is the same table in SQLite.
-        """
+        """Returns the last batch of a table, as ``last_batch_in``. Other writers of the file wait already."""
         self.prepare(PROGRESS)
-        row: tuple[str, *tuple[Cell, ...]] | None = self.connection.execute(
+        rows = self.connection.execute(
             f"SELECT {column_list(PROGRESS.columns)} FROM {PROGRESS.name} WHERE table_name = ? COLLATE NOCASE",
             (table,),
-        ).fetchone()
-        if row is None:
-            return None
-        name, *cells = row
-        last = written_batch(cells)
-        if name != table:
-            raise SinkError(
-                f"the table {table!r} is the table {name!r}, since names in SQLite ignore case, and it has batch "
-                f"{last.batch} of streaming query {last.query}; write to another table, or use the name {name!r}"
-            )
-        return last
+        ).fetchall()
+        return last_batch_in(rows, table, "SQLite")
 
     def record_batch(self, table: str, batch: WrittenBatch) -> None:
         """Records a batch as the last one of a table."""
