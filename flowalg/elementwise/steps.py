@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
+from types import FunctionType
 from typing import Final, TypeAlias, assert_never
 
 from attrs import field, frozen
@@ -32,9 +33,9 @@ class _Step:
     def label(self) -> str:
         """The transform as messages name it, with the function of a user; kept, since it is read for each element."""
         function = user_call(self.function).f
-        is_own = str(getattr(function, "__module__", None)).startswith("flowalg.")
-        own = self.name if is_own else f"{self.name}({describe_function(function)})"
-        return "/".join((*self.scope, own))
+        is_own = isinstance(function, FunctionType) and function.__module__.startswith("flowalg.")
+        label = self.name if is_own else f"{self.name}({describe_function(function)})"
+        return "/".join((*self.scope, label))
 
 
 @frozen
