@@ -136,7 +136,7 @@ def _run_code(
 
 
 def _place(code: str) -> str:
-    if "batches(" in code:
+    if "batches(" in code or "Frames(" in code:
         return "local engine"
     return "Spark" if _ON_SPARK.search(code) else BUILT
 

@@ -33,7 +33,7 @@ class _Step:
     def label(self) -> str:
         """The transform as messages name it, with the function of a user; kept, since it is read for each element."""
         function = user_call(self.function).f
-        is_own = isinstance(function, FunctionType) and function.__module__.startswith("flowalg.")
+        is_own = isinstance(function, FunctionType) and str(function.__module__).startswith("flowalg.")
         label = self.name if is_own else f"{self.name}({describe_function(function)})"
         return "/".join((*self.scope, label))
 

@@ -351,7 +351,9 @@ def test_arguments_are_validated() -> None:
         replay(SUMS, {READINGS: FRAME}, watermark=POLICY, every=timedelta(0))
     with pytest.raises(ArgumentError, match="every must be None if a column names the micro-batch"):
         replay(SUMS, {READINGS: FRAME}, watermark=POLICY, every=MINUTE, micro_batch="value")
-    with pytest.raises(ArgumentError, match="the input of source 'readings' must be a Polars frame"):
+    with pytest.raises(
+        ArgumentError, match="the input of source 'readings' must be a frame .*, or a StreamInput"
+    ):
         replay(SUMS, {READINGS: SOME}, watermark=POLICY)  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
     control = StreamInput(Frames([FRAME]), POLICY, signal="key")
     with pytest.raises(

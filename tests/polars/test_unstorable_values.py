@@ -105,7 +105,7 @@ def test_an_accumulator_with_a_lock_names_the_stage() -> None:
                     initial=Guarded(), on_element=lambda held, seen, clocks: Transition(held), result=int
                 )
             ),
-            "the initial state cannot be stored: .* an object of the class Guarded is not data: use a frozen attrs",
+            "the initial state cannot be stored: .* an object of the class Guarded is not data: use a record class",
         ),
     ],
     ids=["zero", "initial state"],
