@@ -5,7 +5,7 @@ WHEEL_DIR := build/wheel-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup agree chains demo docs evolution pages faults faults-local fuzz-readers figures figures-streaming laws-thorough replay-check step-thorough streaming-thorough test test-fast test-oldest test-thorough mutants mutants-thorough zeitgeist check wheel-check release-check clean
-.PHONY: cluster-check kafka-check soak peers bench-depth bench-reference bench-batch bench-dirty bench-local bench-stream bench-millwheel bench-kafka
+.PHONY: cluster-check kafka-check soak peers bench-depth bench-reference bench-batch bench-dirty bench-state bench-local bench-stream bench-millwheel bench-kafka
 
 # Settings of the caller's shell must not affect the project: another virtual environment, another Spark, or a pip that
 # installs elsewhere.
@@ -46,6 +46,9 @@ bench-batch: $(STAMP) ## compare Spark batch with the same queries by hand, on 1
 
 bench-dirty: $(STAMP) ## measure what bad rows cost batches of both engines, on 2 million rows (minutes)
 	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.dirty
+
+bench-state: $(STAMP) ## how long a million windows take to open, and to move to Spark and back
+	@$(WITH_JAVA) '$(BIN)/python' -m docs.benchmarks.state
 
 bench-local: $(STAMP) ## compare the local engine with Polars and DuckDB by hand, on 10 million rows (minutes)
 	@'$(BIN)/python' -m docs.benchmarks.local
