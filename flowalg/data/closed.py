@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import ClassVar
 
 from flowalg.data.errors import ArgumentError
 
 
-def is_of_library(cls: type) -> bool:
-    """Returns whether a class is one of this library, and not of a user."""
-    return cls.__module__.startswith("flowalg.")
+def is_of_library(defined: type | FunctionType) -> bool:
+    """Returns whether a class or a function is one of this library, and not of a user."""
+    return str(defined.__module__).startswith("flowalg.")
 
 
 class Closed:

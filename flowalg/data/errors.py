@@ -288,6 +288,12 @@ def require_flag(argument: str, value: object) -> None:
         raise ArgumentError(argument, value, "a bool")
 
 
+def require_count(argument: str, value: object, valid: str = "an int of 1 or more") -> None:
+    """Raises ``ArgumentError`` unless a value is an int of 1 or more, and not a bool."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ArgumentError(argument, value, valid)
+
+
 @contextmanager
 def errors_of(label: str) -> Iterator[None]:
     """Prefixes the errors of elements, numbers and user-defined functions with the label of the step that raised."""

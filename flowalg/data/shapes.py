@@ -577,15 +577,21 @@ def _remedy(python_type: object) -> str:
     if issubclass(python_type, BaseException):
         return _REMEDY_OF_EXCEPTIONS
     if python_type.__module__ == "numpy":
-        plain = next((cls for cls in (float, int, str, bytes, bool) if _stands_for(python_type, cls)), None)
-        return "" if plain is None else f"; use {plain.__name__}, and .item() of a value"
+        named = (_PLAIN_OF_NUMPY.get(base.__name__) for base in python_type.__mro__)
+        plain = next(filter(None, named), None)
+        return "" if plain is None else f"; use {plain}, and .item() of a value"
     return _REMEDY if python_type.__module__ != "builtins" else ""
 
 
-def _stands_for(scalar: type, cls: type) -> bool:
-    """Returns whether a class of NumPy has the values of a class of Python."""
-    kinds = {"floating": float, "integer": int, "str_": str, "bytes_": bytes, "bool": bool, "bool_": bool}
-    return any(kinds.get(base.__name__) is cls for base in scalar.__mro__)
+_PLAIN_OF_NUMPY: Final = {
+    "floating": "float",
+    "integer": "int",
+    "str_": "str",
+    "bytes_": "bytes",
+    "bool": "bool",
+    "bool_": "bool",
+}
+"""The classes of Python with the values of classes of NumPy and of their subclasses."""
 
 
 def _literal(values: tuple[object, ...], where: str) -> Shape:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, assert_never
 
 from attrs import field, frozen
 
+from flowalg.data.closed import is_of_library
 from flowalg.data.errors import ArgumentError, ElementError, describe_function, format_value
 from flowalg.data.time import MAX_TIME, EventTime, event_time
 from flowalg.elementwise.functions import Function, apply, user_call, user_function_error
@@ -33,7 +34,7 @@ class _Step:
     def label(self) -> str:
         """The transform as messages name it, with the function of a user; kept, since it is read for each element."""
         function = user_call(self.function).f
-        is_own = isinstance(function, FunctionType) and str(function.__module__).startswith("flowalg.")
+        is_own = isinstance(function, FunctionType) and is_of_library(function)
         label = self.name if is_own else f"{self.name}({describe_function(function)})"
         return "/".join((*self.scope, label))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import evolve, field, frozen
 
-from flowalg.data.errors import ArgumentError, require_name
+from flowalg.data.errors import ArgumentError, require_count, require_name
 from flowalg.data.time import (
     EPOCH,
     MAX_TIME,
@@ -244,7 +244,10 @@ class Timeline(HasView, Generic[A_co]):
         if batch_rows is None:
             batches = by_period(times, records, period)
         else:
-            batches = by_number(times, records, _require_rows(batch_rows, every))
+            require_count("batch_rows", batch_rows, "an int of 1 or more, or None")
+            if every is not None:
+                raise ArgumentError("every", every, "None with batch_rows")
+            batches = by_number(times, records, batch_rows)
         if tick is not None:
             batches = with_ticks(batches, duration_of("tick", tick, allow_zero=False))
         return _from_batches(times, list(batches), watermark, ends=ends)
@@ -260,14 +263,6 @@ class Timeline(HasView, Generic[A_co]):
         return evolve(
             self, instants=tuple(instant for instant in self.instants if instant.watermark < MAX_TIME)
         )
-
-
-def _require_rows(batch_rows: int, every: timedelta | None) -> int:
-    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
-        raise ArgumentError("batch_rows", batch_rows, "an int of 1 or more, or None")
-    if every is not None:
-        raise ArgumentError("every", every, "None with batch_rows")
-    return batch_rows
 
 
 def as_batch(timelines: Mapping[K, Timeline[A]]) -> dict[K, Timeline[A]]:

@@ -1,7 +1,8 @@
 """Values as bytes in the state: JSON that says the type of each value, and whose reading runs no code of its own.
 
 A plain value of JSON is itself; any other is an array of its tag and its parts. A record has the name of its class, and
-its fields by name. The class must have been imported by the program: reading imports nothing, and calls no constructor.
+its fields by name. The class must have been imported by the program: reading imports nothing, and calls no
+constructor but that of a struct of msgspec.
 Write access to a checkpoint can therefore change values, but not run code.
 
 A class of other objects is stored as what its ``@stored`` functions make of it.
@@ -18,7 +19,6 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
@@ -168,7 +168,7 @@ def _write_other(kind: type, value: object) -> Document:
         return ["nt", _name(kind), dict(zip(kind._fields, map(document_of, value), strict=True))]
     if kind.__module__ == "numpy":
         return _numbers(kind, value)
-    fields = _fields(kind)
+    fields = attributes_of(kind)
     if fields is None:
         raise TypeError(
             f"an object of the class {kind.__qualname__} is not data: use a record class, or @stored(...) on it"
@@ -182,12 +182,6 @@ def _numbers(kind: type, value: Any) -> Document:  # noqa: ANN401  # of NumPy, w
     if dtype is None or dtype.hasobject:
         raise TypeError(f"an object of the class {kind.__qualname__} is not data: use an array of numbers")
     return ["np", dtype.str, *value.shape, b64encode(value.tobytes()).decode()]
-
-
-@lru_cache(maxsize=1_000)
-def _fields(kind: type) -> tuple[str, ...] | None:
-    """Returns the attributes that have the fields of a record; ``None`` for another class."""
-    return attributes_of(kind)
 
 
 def name_of(kind: type) -> str:
@@ -265,7 +259,7 @@ def _read_coded(parts: _Parts) -> object:
 def _read_record(parts: _Parts) -> object:
     """Returns a record without its constructor, whose converters may run code."""
     kind, document = _class(parts[0]), parts[1]
-    names = _fields(kind)
+    names = attributes_of(kind)
     if names is None:
         raise StoredValueError(
             f"the checkpoint has a record of {kind.__qualname__}, which is not a record class now"

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from attrs import field, frozen
 
-from flowalg.data.errors import ArgumentError, hidden
+from flowalg.data.errors import ArgumentError, hidden, require_count
 from flowalg_kafka.avro import AvroFormat
 from flowalg_kafka.client import Admin, connection_of, require_connection, require_topic
 
@@ -113,8 +113,7 @@ class KafkaInput:
         if not timed and self.start not in ("earliest", "latest"):
             valid = "'earliest', 'latest', or a datetime with a time zone"
             raise ArgumentError("KafkaInput.start", self.start, valid)
-        if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
-            raise ArgumentError("KafkaInput.per_batch", self.per_batch, "an int of 1 or more")
+        require_count("KafkaInput.per_batch", self.per_batch)
         if not isinstance(self.spark_options, Mapping) or not all(
             isinstance(text, str) for pair in self.spark_options.items() for text in pair
         ):

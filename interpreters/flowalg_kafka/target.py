@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from flowalg_sinks.databases.tables import Row, Table
 from flowalg_sinks.databases.target import SinkError, WrittenBatch
 
-from flowalg.data.errors import ArgumentError
+from flowalg.data.errors import require_count
 from flowalg_kafka.cells import decode_cells, encode_cells
 from flowalg_kafka.client import (
     Admin,
@@ -58,11 +58,9 @@ class Kafka:
     _writers: dict[str, Writer] = field(factory=dict, init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        for name, value in (("partitions", self.partitions), ("replication", self.replication)):
-            if isinstance(value, bool) or not (isinstance(value, int) and value >= 1):
-                if name == "replication" and value is None:
-                    continue
-                raise ArgumentError(f"Kafka.{name}", value, "an int of 1 or more")
+        require_count("Kafka.partitions", self.partitions)
+        if self.replication is not None:
+            require_count("Kafka.replication", self.replication)
         require_connection("Kafka", self.servers, self.options, self.timeout)
         driver()
 

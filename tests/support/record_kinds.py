@@ -83,7 +83,7 @@ class DataclassPlace:
 
 @dataclass(frozen=True)
 class DataclassReading:
-    """A record of dataclasses, with a dict."""
+    """A record of dataclasses, whose objects have a ``__dict__``."""
 
     meter: Meter
     at: datetime

@@ -202,7 +202,8 @@ def evolve(of: Expr, changes: Mapping[str, Expr], location: str) -> Expr:
 def is_evolve(target: object) -> bool:
     """Returns whether a function returns a record with some other fields: that of attrs, dataclasses or msgspec."""
     structs = sys.modules.get("msgspec.structs")
-    return target in (attrs.evolve, dataclasses.replace, getattr(structs, "replace", attrs.evolve))
+    known = (attrs.evolve, dataclasses.replace, getattr(structs, "replace", None))
+    return target is not None and any(target is function for function in known)
 
 
 def _shape_with(cls: type, positional: tuple[Expr, ...], named: Mapping[str, Expr]) -> RecordOf:

@@ -10,7 +10,7 @@ from typing import Final, TypedDict
 from attrs import frozen
 
 from flowalg.analysis.clock_needs import clock_needs, ticks_off
-from flowalg.data.errors import ArgumentError, require_flag, require_name
+from flowalg.data.errors import ArgumentError, require_count, require_flag, require_name
 from flowalg.data.time import duration_of
 from flowalg.pipeline.nodes import Node
 from flowalg.runs.events import Observer
@@ -135,6 +135,5 @@ class Options:
 
 def require_shards(shards: int) -> int:
     """Returns a number of shards; raises ``ArgumentError`` for an invalid one."""
-    if isinstance(shards, bool) or not isinstance(shards, int) or shards < 1:
-        raise ArgumentError("shards", shards, "an int of 1 or more")
+    require_count("shards", shards)
     return shards

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from attrs import field, frozen
 
 from flowalg.data.errors import MissingExtraError
+from flowalg.data.shapes import DECIMAL_PRECISION, DECIMAL_SCALE
 from flowalg.data.values import canonical_decimal
 from flowalg_sinks.databases.database_files import file_path, last_batch_in, unusable
 from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
     column_list,
-    create_table,
     on_conflict_clause,
+    prepare_table,
     progress_row,
     quote,
-    require_columns,
 )
 from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.databases.target import WrittenBatch
@@ -51,7 +51,7 @@ _TYPES: Final[dict[CellKind, str]] = {
     CellKind.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
     CellKind.DAY: "DATE",
     CellKind.DURATION: "INTERVAL",
-    CellKind.DECIMAL: "DECIMAL(38,18)",
+    CellKind.DECIMAL: f"DECIMAL({DECIMAL_PRECISION},{DECIMAL_SCALE})",
     CellKind.JSON: "JSON",
 }
 
@@ -175,12 +175,7 @@ class DuckDBTransaction:
 
     def prepare(self, table: Table) -> bool:
         """Creates the table, or checks the existing one, and returns whether it was created."""
-        existing = self._columns(table.name)
-        if existing:
-            require_columns(table, _TYPES, existing, self.path)
-        else:
-            self.connection.execute(create_table(table, _TYPES))
-        return not existing
+        return prepare_table(table, _TYPES, self._columns(table.name), self.path, self.connection.execute)
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Deletes the rows with some keys."""
@@ -227,7 +222,7 @@ def _arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
         CellKind.TIMESTAMP: pa.timestamp("us", "UTC"),
         CellKind.DAY: pa.date32(),
         CellKind.DURATION: pa.duration("us"),
-        CellKind.DECIMAL: pa.decimal128(38, 18),
+        CellKind.DECIMAL: pa.decimal128(DECIMAL_PRECISION, DECIMAL_SCALE),
         CellKind.JSON: pa.string(),
     }
     transposed: Sequence[Sequence[Any]] = list(zip(*rows, strict=True))

@@ -18,11 +18,10 @@ from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
     column_list,
-    create_table,
     on_conflict_clause,
+    prepare_table,
     progress_row,
     quote,
-    require_columns,
     written_batch,
 )
 from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
@@ -156,12 +155,11 @@ class PostgreSQLTransaction:
             if len(name.encode()) > MAX_NAME_BYTES or "\0" in name:
                 valid = f"at most {MAX_NAME_BYTES} bytes long, without NUL: PostgreSQL truncates longer names"
                 raise ArgumentError("the name of a table or column", name, valid)
-        existing = self._columns(table.name)
-        if existing:
-            require_columns(table, _TYPES, existing, "PostgreSQL")
-        else:
-            self.connection.execute(create_table(table, _TYPES).encode())
-        return not existing
+
+        def execute(statement: str) -> None:
+            self.connection.execute(statement.encode())
+
+        return prepare_table(table, _TYPES, self._columns(table.name), "PostgreSQL", execute)
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Deletes the rows with some keys."""

@@ -19,11 +19,10 @@ from flowalg_sinks.databases.statements import (
     PROGRESS,
     ExistingColumn,
     column_list,
-    create_table,
     on_conflict_clause,
+    prepare_table,
     progress_row,
     quote,
-    require_columns,
 )
 from flowalg_sinks.databases.tables import Cell, CellKind, Column, Row, Table
 from flowalg_sinks.databases.target import WrittenBatch
@@ -124,12 +123,7 @@ class SQLiteTransaction:
             raise ArgumentError(
                 "table", table.name, "a name that does not begin with sqlite_, as SQLite's own do"
             )
-        existing = self._columns(table.name)
-        if existing:
-            require_columns(table, _TYPES, existing, self.path)
-        else:
-            self.connection.execute(create_table(table, _TYPES))
-        return not existing
+        return prepare_table(table, _TYPES, self._columns(table.name), self.path, self.connection.execute)
 
     def delete(self, table: Table, keys: Sequence[Row]) -> None:
         """Deletes the rows with some keys."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -83,6 +83,21 @@ def on_conflict_clause(table: Table) -> str:
     others = [quote(column.name) for column in table.columns if column.name not in table.key]
     put = ", ".join(f"{name} = excluded.{name}" for name in others)
     return f"ON CONFLICT ({column_list(table.key_columns)}) DO " + (f"UPDATE SET {put}" if put else "NOTHING")
+
+
+def prepare_table(
+    table: Table,
+    types: Mapping[CellKind, str],
+    existing: Mapping[str, ExistingColumn],
+    where: str,
+    execute: Callable[[str], object],
+) -> bool:
+    """Creates a table, or checks the ``existing`` columns if it has some, and returns whether it was created."""
+    if existing:
+        require_columns(table, types, existing, where)
+    else:
+        execute(create_table(table, types))
+    return not existing
 
 
 def require_columns(

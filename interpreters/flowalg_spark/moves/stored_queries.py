@@ -21,6 +21,7 @@ from flowalg_shard.stored_query import (
     FilesRead,
     MessagesRead,
     QueryStage,
+    SourceRead,
     StoredQuery,
     cannot_be_moved,
     stopped_within,
@@ -162,13 +163,22 @@ def read_query(
         known or fingerprint_of_offsets(logs[batch]),
         ProcessingTime(max(clock.processing_time for clock in clocks)),
         stages,
-        {
-            name: _files_read(session, files.folder, sources.numbers[name])
-            if isinstance(place, str)
-            else _messages_read(place, logs[batch].rstrip("\n").split("\n")[2:][sources.names.index(name)])
-            for name, place in sources.places.items()
-        },
+        _what_was_read(session, files.folder, sources, logs[batch]),
     )
+
+
+def _what_was_read(
+    session: SparkSession, checkpoint: str, sources: _Sources, log: str
+) -> dict[str, SourceRead]:
+    """Returns what each source has read, from the logs of files, and from the offsets of the last micro-batch."""
+    _, _, *logged = log.rstrip("\n").split("\n")
+    offsets = dict(zip(sources.names, logged, strict=False))
+    return {
+        name: _files_read(session, checkpoint, sources.numbers[name])
+        if isinstance(place, str)
+        else _messages_read(place, offsets[name])
+        for name, place in sources.places.items()
+    }
 
 
 def _files_read(session: SparkSession, checkpoint: str, source: int) -> FilesRead:

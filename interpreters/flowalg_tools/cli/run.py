@@ -47,6 +47,7 @@ from flowalg_tools.cli.terminal import show, spinner
 from flowalg_tools.live import watch
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from flowalg_spark import PaneFrame
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import types as T
@@ -274,12 +275,17 @@ def _divide(paths: Mapping[Source[object], Path], options: SparkOptions) -> dict
         if options.processing_time is not None:
             table = table.sort_by(options.processing_time)
         divided[source] = folder / source.name
-        if options.every is not None and options.processing_time is not None:
-            starts = starts_of_periods(table, options.processing_time, options.every)
-        else:
-            starts = [*range(0, table.num_rows, options.batch_rows or 1)]
-        write_batches(table, divided[source], starts)
+        write_batches(table, divided[source], _starts_of_batches(table, options))
     return divided
+
+
+def _starts_of_batches(table: pa.Table, options: SparkOptions) -> Sequence[int]:
+    """Returns the first row of each micro-batch of a table that is in order of processing time."""
+    if options.batch_rows is not None:
+        return range(0, table.num_rows, options.batch_rows)
+    assert options.every is not None, "the options divide"
+    assert options.processing_time is not None, "--every needs it"
+    return starts_of_periods(table, options.processing_time, options.every)
 
 
 def _run_query(

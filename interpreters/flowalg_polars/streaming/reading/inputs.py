@@ -14,7 +14,7 @@ from flowalg_columns.text.scalars import ANY, INFERRED
 from flowalg_kafka import KafkaInput
 from flowalg_kafka.input import PARTITION as MESSAGE_PARTITION
 
-from flowalg.data.errors import ArgumentError, hidden, is_frame, local_path
+from flowalg.data.errors import ArgumentError, hidden, is_frame, local_path, require_count
 from flowalg.data.metadata import WindowBounds
 from flowalg.data.shapes import BOOLEAN, TIMESTAMP, OptionalOf, Shape, shape_of
 from flowalg.data.time import duration_of
@@ -95,8 +95,7 @@ class Files:
     def __attrs_post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ArgumentError("Files.format", self.format, f"one of {', '.join(FORMATS)}")
-        if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
-            raise ArgumentError("Files.per_batch", self.per_batch, "an int of 1 or more")
+        require_count("Files.per_batch", self.per_batch)
         if self.forget_after is not None:
             duration_of("Files.forget_after", self.forget_after, allow_zero=True)
 
@@ -130,8 +129,7 @@ class Records(Generic[R_co]):
 
     def __attrs_post_init__(self) -> None:
         require_iterable("Records.records", self.records, "records")
-        if isinstance(self.per_batch, bool) or not isinstance(self.per_batch, int) or self.per_batch < 1:
-            raise ArgumentError("Records.per_batch", self.per_batch, "an int of 1 or more")
+        require_count("Records.per_batch", self.per_batch)
 
 
 SourceData: TypeAlias = "Files | Frames | Records[object] | KafkaInput"
